@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 LIMITS = {
     "rooms": 17,
     "files": 198,
-    "lines": 46413,
+    "lines": 46400,
     "files under 60 lines": 4,
     "modules with one importer": 33,
     "class names used twice": 2,

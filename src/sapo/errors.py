@@ -171,7 +171,7 @@ class DataWarning(UserWarning):
 
 
 class FileWarning(UserWarning):
-    """A file beside the result, such as a log, could not be written, and the work goes on without it."""
+    """A file besides the result, such as a log, could not be written, and the work goes on without it."""
 
     def __init__(self, message: object = "") -> None:
         super().__init__(harmless(str(message)))

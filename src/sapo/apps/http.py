@@ -700,7 +700,7 @@ class Guard:
 
     @classmethod
     def of(cls, bound: socket.socket, host: str, token: Token | None) -> "Guard | None":
-        """Return the guard of a server that was told to listen at `host`; none with a token, or for other machines."""
+        """Return the guard of a server that listens at `host`; none with a token, or for other machines."""
         if token is not None or not is_loopback(bound):
             return None
         return cls(bound.getsockname()[1], names=(*NAMES, host.lower()))

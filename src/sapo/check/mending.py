@@ -33,7 +33,7 @@ def mend(
     """Write a mended copy of a file, and return how often each thing was mended.
 
     Mended are line ends, a byte order mark, a header, separators, TABs at the end of lines, invisible characters,
-    and labels that are misspelled beyond doubt: `0` or `o` for `O`, `b-PER` or `B_PER` for `B-PER`, a rare `nn` beside
+    and labels that are misspelled beyond doubt: `0` or `o` for `O`, `b-PER` or `B_PER` for `B-PER`, a rare `nn` next to
     `NN`. Raises SapoError if the file cannot be read or written. The options are those of `read_sheet`.
     """
     sheet = read_sheet(path, format=format, label=label, columns=columns, missing=missing)

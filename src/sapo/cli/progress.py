@@ -64,7 +64,7 @@ class Live(Quiet):
             jit.watch_compiling(before)
 
     def compiling(self, done: int, total: int) -> None:
-        """Show beside the bar how far compiling is."""
+        """Show next to the bar how far compiling is."""
         self.bar.update(self.task, left=f"compiling for the first time: {done} of {total}" if done < total else "")
 
     def samples(self, epoch: int, done: int, of: int) -> None:
@@ -82,7 +82,7 @@ class JsonLog(Observer):
 
     def __init__(self, path: Path, run: "Run") -> None:
         self.path, self.append = path, run.plan.resume
-        self.told = False  # that it cannot be written
+        self.warned = False  # that it cannot be written
         data = run.data
         start: dict[str, Any] = {
             "event": "start",
@@ -105,12 +105,12 @@ class JsonLog(Observer):
         try:
             self._write("".join(json.dumps(entry) + "\n" for entry in self.waiting).encode())
         except OSError as error:  # the disk may have filled since the run began; the model is worth more
-            if not self.told:
+            if not self.warned:
                 why = error.strerror or error
                 warnings.warn(
                     f"{self.path}: cannot be written ({why}); training continues without it", FileWarning, stacklevel=2
                 )
-            self.told = True
+            self.warned = True
         else:
             self.waiting, self.append = [], True
 

@@ -203,7 +203,7 @@ def _inputs(input: str, format: str | None) -> dict[str, str | Path]:
 
 
 def _check_text(text: str, input: str, format: str | None, encoding: str | None) -> None:
-    """Raise SapoError if there is an input beside the text, or the text is not a string."""
+    """Raise SapoError if there is an input besides the text, or the text is not a string."""
     if input != "-":
         raise OptionError(f"--text and the file {input} are two inputs; give one of them")
     if format not in (None, "text"):

@@ -417,7 +417,7 @@ def parse_class_weight(text: str) -> dict[str, float] | str:
 def unused_options(plan: "Plan", given: Collection[str]) -> list[str]:
     """Return a message for each of the given settings that changes nothing in this run."""
     names = _of_no_use(plan.learner)
-    told = [f"{option_name(name)} is not used by {plan.learner}" for name in given if name in names]
+    messages = [f"{option_name(name)} is not used by {plan.learner}" for name in given if name in names]
     settings = plan.settings
     for name, unused, reason in (
         ("width", settings.search != "beam", "it is the width of --set search=beam"),
@@ -426,8 +426,8 @@ def unused_options(plan: "Plan", given: Collection[str]) -> list[str]:
         ("patience", plan.dev is None, "it counts dev scores; give --dev FILE"),
     ):
         if name in given and name not in names and unused:
-            told.append(f"{option_name(name)} is not used: {reason}")
-    return told
+            messages.append(f"{option_name(name)} is not used: {reason}")
+    return messages
 
 
 def _of_no_use(name: str) -> set[str]:

@@ -84,11 +84,11 @@ def _names_of_labels(arrow: Any, file: Path, info: dict[str, Any]) -> dict[str, 
     return {key: names for key in features if (names := class_names(features[key])) is not None}
 
 
-def _features(told: Any) -> dict[str, Any]:
+def _features(metadata: Any) -> dict[str, Any]:
     """Return what the metadata of a table says about its columns; they may be anything."""
     for key in ("info", "features"):
-        told = told.get(key) if isinstance(told, dict) else None
-    return told if isinstance(told, dict) else {}
+        metadata = metadata.get(key) if isinstance(metadata, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _reader(arrow: Any, file: Path) -> Any:
@@ -146,8 +146,8 @@ class ParquetFile(LineSink):
         }
         features["tags"] = {"feature": {"names": list(names), "_type": "ClassLabel"}, "_type": "Sequence"}
         if names and set(features) == set(table.schema.names):
-            told = {"huggingface": json.dumps({"info": {"features": features}})}
-            table = table.replace_schema_metadata(told)
+            metadata = {"huggingface": json.dumps({"info": {"features": features}})}
+            table = table.replace_schema_metadata(metadata)
         stream = arrow.BufferOutputStream()
         arrow.parquet.write_table(table, stream)
         packed: bytes = stream.getvalue().to_pybytes()

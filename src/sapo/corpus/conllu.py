@@ -278,7 +278,7 @@ def read_blocks(
     place = place_of(label)
     if place.key is not None and not re.fullmatch(FEATS_KEY, place.key):
         raise DataError(f"{name}: '{label}' is neither a column of CoNLL-U nor a key of FEATS such as Number")
-    # the label stands for the columns that it holds; FEATS stay beside their key
+    # the label stands for the columns that it holds; FEATS stay next to their key
     hidden = {place.first, place.last} if place.key is None else set()
     kept = [at for at in range(len(COLUMNS)) if at not in hidden]
     into = place.first if hidden else len(COLUMNS)

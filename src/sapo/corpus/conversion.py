@@ -70,10 +70,10 @@ class LeftOut:
             return column in (*COLUMNS, "pos")
         return not self.text
 
-    def told(self) -> tuple[str, ...]:
+    def descriptions(self) -> tuple[str, ...]:
         """Return it in words: how many lines, and the names of columns and keys.
 
-        >>> LeftOut("columns", "jsonl", label="tags", keep=None, text=False).told()
+        >>> LeftOut("columns", "jsonl", label="tags", keep=None, text=False).descriptions()
         ()
         """
         lines = [f"{self.lines:,} line{'s' * (self.lines > 1)} ({LINES[self.source]})"] if self.lines else []
@@ -173,7 +173,7 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
             sentences = []
             for sentence in block.sentences():
                 count += 1
-                with _told(f"{name}: sentence {count}"):
+                with _placed(f"{name}: sentence {count}"):
                     if target.scheme and source.scheme and sentence.tags is not None:
                         tags = convert_tags(sentence.tags, source.scheme, target.scheme)
                         sentence = replace(sentence, tags=tuple(tags))
@@ -190,13 +190,13 @@ def _convert(source: Source, target: Target, name: str) -> Conversion:
                 if not same and cuts is not None:  # to be written in the other format's own way
                     block = replace(block, origin=DocumentOrigin(source.format, tuple(cuts)))
                     gold = replace(gold, placement=replace(placement, text=True))
-                with _told(name):
+                with _placed(name):
                     for piece in writer.write(block, gold):
                         stream.write(piece)
             if not same:
                 left_out.look_at(block)
     notices.close()
-    return Conversion(count, left_out.told())
+    return Conversion(count, left_out.descriptions())
 
 
 def _recognized(source: Source, name: str) -> str:
@@ -208,7 +208,7 @@ def _recognized(source: Source, name: str) -> str:
 
 
 @contextmanager
-def _told(place: str) -> Iterator[None]:
+def _placed(place: str) -> Iterator[None]:
     try:
         yield
     except SapoError as error:

@@ -3,7 +3,7 @@
 10 MB of gzip can hold 10 GB of zeros. Text packs to a tenth of its size, seldom to a hundredth.
 
 On Linux the new content has no name until it is complete: it is gone with the process. Elsewhere, and on file systems
-that cannot do this, it stands beside its target as `.NAME.PLACE-PROCESS.RANDOM.part`. If the process is killed, the
+that cannot do this, it is next to its target as `.NAME.PLACE-PROCESS.RANDOM.part`. If the process is killed, the
 next one that writes to this target removes it.
 """
 
@@ -180,7 +180,7 @@ _PART = re.compile(r"\.([0-9a-f]{8})-(\d+)\.[0-9a-f]{8}\.part")
 
 
 @contextmanager
-def told(target: Path) -> Iterator[None]:
+def as_sapo_error(target: Path) -> Iterator[None]:
     """Turn an error of the operating system into a SapoError about the target."""
     try:
         yield
@@ -197,14 +197,14 @@ def replace_file(target: Path) -> Iterator[Path]:
     """Give a path to write to; its content replaces the target at the end, or is removed on any error."""
     real = real_path(target)  # through links: the file behind them is meant
     remove_abandoned(real)
-    with told(target):
+    with as_sapo_error(target):
         handle = _without_name(real.parent)
     if handle is None:
         with _named(real, target) as part:
             yield part
         return
     try:
-        with told(target):
+        with as_sapo_error(target):
             yield Path(f"/proc/self/fd/{handle}")
             _keep_mode(handle, real)
             os.fsync(handle)
@@ -227,7 +227,7 @@ def real_path(target: Path) -> Path:
 
 
 def remove_abandoned(real: Path) -> None:
-    """Remove what processes that were killed have left beside this target."""
+    """Remove what processes that were killed have left next to this target."""
     with suppress(OSError):
         for path in real.parent.glob(f".{_escaped(real.name)}.*.part"):
             found = _PART.fullmatch(path.name[1 + len(real.name) :])
@@ -245,7 +245,7 @@ def _remove(path: Path) -> None:
 
 
 def part_name(real: Path) -> Path:
-    """Return a path beside the target with the number of this process."""
+    """Return a path next to the target with the number of this process."""
     return real.with_name(f".{real.name}.{_place()}-{os.getpid()}.{os.urandom(4).hex()}.part")
 
 
@@ -283,10 +283,10 @@ def _give_name(handle: int, real: Path) -> None:
 @contextmanager
 def _named(real: Path, target: Path) -> Iterator[Path]:
     part = part_name(real)
-    with told(target):
+    with as_sapo_error(target):
         part.touch(exist_ok=False)
     try:
-        with told(target):
+        with as_sapo_error(target):
             yield part
             with part.open("rb+") as written:
                 _keep_mode(written.fileno(), real)
@@ -560,15 +560,15 @@ def write_file(path: str | Path) -> Iterator[BinaryIO]:
     """
     target = Path(path)
     if str(path) == "-":
-        with told(Path("standard output")):
+        with as_sapo_error(Path("standard output")):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
     elif (number := stream_number(target)) is not None:
         sys.stdout.flush()  # what was printed before comes first
-        with told(target), os.fdopen(os.dup(number), "wb") as stream:
+        with as_sapo_error(target), os.fdopen(os.dup(number), "wb") as stream:
             yield stream
     elif is_special(target):
-        with told(target), target.open("wb") as stream:
+        with as_sapo_error(target), target.open("wb") as stream:
             yield stream
     elif target.suffix.lower() == ".zip":
         raise DataError(f"{target}: zip archives are read, but not written; give a name that ends in .gz")
@@ -628,7 +628,7 @@ def check_writable(path: str | Path) -> None:
     real_path(target)
     import tempfile
 
-    with told(target), tempfile.TemporaryFile(dir=target.parent):
+    with as_sapo_error(target), tempfile.TemporaryFile(dir=target.parent):
         pass
 
 

@@ -86,7 +86,7 @@ def text_blocks(
 ) -> Iterator[Block]:
     """Cut text that comes piece by piece into blocks of sentences. What is held of it has a bounded size.
 
-    `more` is what every record says beside its text.
+    `more` is what every record has besides its text.
     """
     rest, start, line = "", 0, 1
     enough = ENOUGH

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.corpus.blocks import LABEL, Block
-from sapo.corpus.files import told
+from sapo.corpus.files import as_sapo_error
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.encoder import TemplateEncoder, fields_of
@@ -116,7 +116,7 @@ class FeatureCounter:
         self.shards = 0
         self._rank = _ranks(layout)
         shutil.rmtree(directory, ignore_errors=True)  # a killed process may have left it
-        with told(directory):
+        with as_sapo_error(directory):
             directory.mkdir(parents=True)
 
     def add(self, ids: Mapping[str, Ints], offsets: Longs) -> None:
@@ -128,7 +128,7 @@ class FeatureCounter:
         ends = np.cumsum(np.bincount(part, minlength=PARTS))
         for number, some in enumerate(np.split(entries[order], ends[:-1])):
             path = self.directory / str(number)
-            with told(path), path.open("ab") as stream:
+            with as_sapo_error(path), path.open("ab") as stream:
                 stream.write(some.tobytes())
         self.shards += 1
 

@@ -193,7 +193,7 @@ SENTENCES = 256  # between which Ctrl-C gets a turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions:
-    """What a batch CRF has beside `Settings`. The values, and what they mean, are those of CRFsuite.
+    """Options of a batch CRF besides `Settings`. The values, and what they mean, are those of CRFsuite.
 
     Training stops when the objective fell by less than `Settings.tolerance` (CRFsuite: delta), relatively, in `period`
     passes, or when |gradient| < epsilon * max(1, |w|).
@@ -252,13 +252,13 @@ def flat_layout(
 ) -> FlatLayout:
     """Return the layout for this training data. Sentences of importance 0 are as if they were not there."""
     labels = bans.shape[1]
-    told = corpus.gold >= 0
+    known = corpus.gold >= 0
     if len(corpus.importance):
-        told &= corpus.importance > 0
-    keys = _states(corpus, told, features, labels, all_states=all_states, min_freq=min_freq)
+        known &= corpus.importance > 0
+    keys = _states(corpus, known, features, labels, all_states=all_states, min_freq=min_freq)
     owners, of_label = np.divmod(keys, labels)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(owners, minlength=features))])
-    codes = _transitions(corpus, told, labels, all_transitions=all_transitions, min_freq=min_freq)
+    codes = _transitions(corpus, known, labels, all_transitions=all_transitions, min_freq=min_freq)
     edges = np.full(labels * labels, -1, np.int64)
     if transitions:
         edges[codes] = len(keys) + np.arange(len(codes))
@@ -277,15 +277,17 @@ def flat_layout(
 
 
 def _states(
-    corpus: EncodedCorpus, told: Bools, features: int, labels: int, *, all_states: bool, min_freq: float
+    corpus: EncodedCorpus, known: Bools, features: int, labels: int, *, all_states: bool, min_freq: float
 ) -> Longs:
     """Return the pairs of a feature and a label that have a weight, as feature * labels + label, in order."""
     if all_states and min_freq <= 0:
         return np.arange(features * labels)
-    keys, seen = _seen(corpus, corpus.row_offsets, corpus.rows, told, labels)
+    keys, seen = _seen(corpus, corpus.row_offsets, corpus.rows, known, labels)
     if min_freq <= 0:
         zeros = (
-            _seen(corpus, corpus.zero_offsets, corpus.zero_rows, told, labels)[0] if len(corpus.zero_rows) else keys[:0]
+            _seen(corpus, corpus.zero_offsets, corpus.zero_rows, known, labels)[0]
+            if len(corpus.zero_rows)
+            else keys[:0]
         )
         return np.unique(np.concatenate([keys, np.unique(zeros)]))
     found, places = np.unique(keys, return_inverse=True)
@@ -293,18 +295,18 @@ def _states(
     return found[times >= min_freq]
 
 
-def _seen(corpus: EncodedCorpus, offsets: Longs, rows: Ints, told: Bools, labels: int) -> tuple[Longs, Bools]:
+def _seen(corpus: EncodedCorpus, offsets: Longs, rows: Ints, known: Bools, labels: int) -> tuple[Longs, Bools]:
     """Return features * labels + gold label wherever it is known, and which of the rows these are."""
     token = np.repeat(np.arange(corpus.tokens), np.diff(offsets))
-    seen = told[token]
+    seen = known[token]
     return rows[seen].astype(np.int64) * labels + corpus.gold[token[seen]], seen
 
 
-def _transitions(corpus: EncodedCorpus, told: Bools, labels: int, *, all_transitions: bool, min_freq: float) -> Longs:
+def _transitions(corpus: EncodedCorpus, known: Bools, labels: int, *, all_transitions: bool, min_freq: float) -> Longs:
     """Return the pairs of labels that have a weight, as p * labels + y, in order."""
     if all_transitions and min_freq <= 0:
         return np.arange(labels * labels)
-    joined = told[1:] & told[:-1]
+    joined = known[1:] & known[:-1]
     starts = corpus.offsets[1:-1]
     joined[starts[(starts > 0) & (starts < corpus.tokens)] - 1] = False  # nothing leads from sentence to sentence
     codes = corpus.gold[:-1][joined].astype(np.int64) * labels + corpus.gold[1:][joined]

@@ -23,7 +23,7 @@ from sapo.features.hashing import find_key
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Ints, Longs
 from sapo.learn.loop import Step, linear_pass, search_of
-from sapo.learn.rows import has_room
+from sapo.learn.rows import ALL_ROWS, has_room
 from sapo.learn.settings import Settings
 from sapo.learn.update import Rivals, count_update, end_sample, update
 from sapo.learn.weights import CLOCK, Parts, Weights, tagging_weights
@@ -108,7 +108,7 @@ def mira_samples(order: Longs, samples: Samples, parts: Parts, state: Doubles, s
             for k in range(found):
                 mass += dual[k]
             rivals = Rivals(oracle, paths, dual, found, mass)
-            touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work)
+            touched = update(first, T, samples, rivals, 1.0, parts, state[CLOCK], work, ALL_ROWS)
         count_update(touched, totals)
         end_sample(0.0, state)
     return len(order)

@@ -9,7 +9,7 @@ from sapo.features.encoded import EncodedCorpus, Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Longs
 from sapo.learn.loop import Step, linear_pass
-from sapo.learn.rows import has_room
+from sapo.learn.rows import ALL_ROWS, has_room
 from sapo.learn.settings import Settings
 from sapo.learn.update import Rivals, count_update, end_sample, update
 from sapo.learn.weights import CLOCK, Parts, Weights, tagging_weights
@@ -45,7 +45,7 @@ def perceptron_samples(
         count_search(gold, samples.allowed, T, 1, work, totals)
         # w <- w + rate * (F(x, y*) - F(x, y))
         to_labels(T, 1, weights, work)
-        count_update(update(first, T, samples, rivals, rate, parts, state[CLOCK], work), totals)
+        count_update(update(first, T, samples, rivals, rate, parts, state[CLOCK], work, ALL_ROWS), totals)
         end_sample(0.0, state)
     return len(order)
 

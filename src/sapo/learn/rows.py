@@ -40,7 +40,7 @@ from sapo.search.weights import (
 
 
 class Part(NamedTuple):
-    """One block of weights with what averaging and L1 need beside it; those are empty where they are not wanted."""
+    """One block of weights with what averaging and L1 need besides; those are empty where they are not wanted."""
 
     v: Floats  # [rows, columns]
     sums: Floats
@@ -391,7 +391,7 @@ class LearningRows:
         return self.features * self.count
 
     def prepare(self, *, averaged: bool, l1: bool) -> None:
-        """Make room for what a learner needs beside the weights."""
+        """Make room for what a learner needs besides the weights."""
         if averaged and not len(self.dense_sums):
             self.sums, self.dense_sums = np.zeros_like(self.v), np.zeros_like(self.dense)
         if l1 and not len(self.dense_received):
@@ -520,7 +520,7 @@ class LearningRows:
         return FeatureRows.of_entries(*found.entries(), self.count)
 
     def packed(self) -> FeatureRows:
-        """Return rows of my v, and leave none here: beside the new ones they would be the peak of memory."""
+        """Return rows of my v, and leave none here: together with the new ones they would be the peak of memory."""
         if not self.listed:
             return self.frozen(self.v, self.dense)
         found = FeatureRows(self.rows, self.count).entries()

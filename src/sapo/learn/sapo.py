@@ -31,7 +31,7 @@ from sapo.jit.team import Pace, Team, in_team, meet, take
 from sapo.learn.loop import Step, linear_pass, rates_of, search_of
 from sapo.learn.rows import Share, has_room
 from sapo.learn.settings import Settings
-from sapo.learn.update import Rates, Rivals, count_update, regularize, update_share
+from sapo.learn.update import Rates, Rivals, count_update, regularize, update
 from sapo.learn.weights import CLOCK, SCALE, SMALLEST_SCALE, Parts, Weights, fold, tagging_weights
 from sapo.search.chain import (
     Search,
@@ -182,7 +182,7 @@ def learn_sample(
         return
     rivals = Rivals(found.oracle[place], found.paths[place], found.probability[place], found.size[place], 1.0)
     step = rates.rate / state[SCALE]
-    touched = update_share(first, T, samples, rivals, step, parts, state[CLOCK], work, share)
+    touched = update(first, T, samples, rivals, step, parts, state[CLOCK], work, share)
     if share.thread == 0:
         count_update(touched, totals)
     # w <- w - rate * strength / |S| * grad R(w)

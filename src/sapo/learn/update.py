@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sapo.features.encoded import Samples
 from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Floats, Ints
-from sapo.learn.rows import ALL_ROWS, Part, Share, change_features, penalize_feature, penalize_row
+from sapo.learn.rows import Part, Share, change_features, penalize_feature, penalize_row
 from sapo.learn.weights import CLOCK, PENALTY, SCALE, SMALLEST_SCALE, STEPS, Parts, fold
 from sapo.search.lattice import (
     UPDATED_SAMPLES,
@@ -47,24 +47,9 @@ def update(
     parts: Parts,  # changed
     clock: float,
     work: Workspace,
+    share: Share,  # the first of several threads changes all that is not a row of a feature
 ) -> int:
     """v += step * (mass * F(x, y*) - sum_k coefficient_k * F(x, y_k)); return how many tokens were touched."""
-    return update_share(first, T, samples, rivals, step, parts, clock, work, ALL_ROWS)
-
-
-@kernel
-def update_share(
-    first: int,
-    T: int,
-    samples: Samples,
-    rivals: Rivals,
-    step: float,
-    parts: Parts,  # changed
-    clock: float,
-    work: Workspace,
-    share: Share,
-) -> int:
-    """Do a thread's share of the same; the first thread changes all that is not a row of a feature."""
     touched = note_changes(first, T, samples.importance, rivals, step, work)
     if touched > 0:
         if parts.with_edges and share.thread == 0:

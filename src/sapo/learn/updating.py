@@ -197,7 +197,7 @@ class Pacing:
 
     @classmethod
     def of(cls, corpus: EncodedCorpus, weights: Weights, typical: float, *, share: float, known: int) -> Self:
-        """`share` is that of the new sentences in all. Labels from `known` on are new, and nobody else's."""
+        """`share` is that of the new sentences in all. Labels from `known` on are new."""
         rows, places = np.unique(corpus.rows, return_inverse=True)
         large = np.abs(weights.rows.gathered(rows)).max(axis=1, initial=0.0) * weights.scale
         slowed = typical / (typical + large) if typical > 0 else np.ones(len(rows))

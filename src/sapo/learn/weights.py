@@ -113,7 +113,7 @@ def _begin() -> Doubles:
 
 @dataclass(slots=True)
 class Weights:
-    """All weights of a linear learner, and what averaging and L1 need beside them."""
+    """All weights of a linear learner, and what averaging and L1 need besides them."""
 
     rows: LearningRows  # v of features
     edges: Floats  # [labels, labels] v
@@ -185,7 +185,7 @@ class Weights:
         self.rows.dense[:, : self.rows.count] = matrix
 
     def prepare(self, *, averaged: bool, l1: bool) -> None:
-        """Make room for what a learner needs beside the weights."""
+        """Make room for what a learner needs besides the weights."""
         self.rows.prepare(averaged=averaged, l1=l1)
         if averaged and not len(self.edge_sums):
             self.edge_sums, self.pair_sums = np.zeros_like(self.edges), np.zeros_like(self.pair_weights)
@@ -347,7 +347,7 @@ class Weights:
         sizes = (head >> COUNT) & MOST
         if len(room) > FIXED and not room[FIXED]:  # a list may fill its block
             sizes = np.maximum(sizes, np.int64(2) << (head & 15))
-        ends, beside = (head >> START) + sizes, ("sums", "received")
+        ends, others = (head >> START) + sizes, ("sums", "received")
         if (
             len(head) != len(own.head)
             or len(room) != len(own.room)
@@ -359,10 +359,10 @@ class Weights:
             or not 0 <= room[LIMIT] <= len(loaded["v"])
             or not 0 <= room[DENSE_LIMIT] <= len(loaded["dense"])
             or (room[DENSE_FROM:] != own.room[DENSE_FROM:]).any()
-            or any(len(loaded[name]) != len(loaded["v"]) * (len(getattr(own, name)) > 0) for name in beside)
+            or any(len(loaded[name]) != len(loaded["v"]) * (len(getattr(own, name)) > 0) for name in others)
             or any(
                 len(loaded[f"dense_{name}"]) != len(loaded["dense"]) * (getattr(own, f"dense_{name}").shape[1] > 0)
-                for name in beside
+                for name in others
             )
         ):
             raise ValueError("its rows do not fit together")

@@ -221,7 +221,7 @@ def _comes_before(j: int, k: int, losses: Doubles, links: Ints) -> bool:
 
 @kernel
 def _push(k: int, waiting: int, heap: Ints, losses: Doubles, links: Ints) -> None:
-    """Put k into the heap beside the `waiting` ones."""
+    """Put k into a heap of `waiting` others."""
     i = waiting
     while i > 0 and _comes_before(k, heap[(i - 1) // 2], losses, links):
         heap[i] = heap[(i - 1) // 2]

@@ -151,7 +151,7 @@ def _worse(score: float, number: int, other_score: float, other_number: int) -> 
 
 @kernel
 def _push(score: float, number: int, size: int, heap: Heap) -> None:
-    """Put a newcomer into the heap beside the `size` ones."""
+    """Put a newcomer into a heap of `size` others."""
     scores, numbers = heap
     i = size
     while i > 0 and _worse(score, number, scores[(i - 1) // 2], numbers[(i - 1) // 2]):

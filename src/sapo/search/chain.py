@@ -192,14 +192,14 @@ def keep_rivals(gold: Ints, allowed: Bools, T: int, found: int, work: Workspace)
 @kernel
 def how_tagged(gold: Ints) -> int:
     """Whether nothing is known of these tokens, something, or the tag of each."""
-    told = False
+    known = False
     is_open = False
     for t in range(len(gold)):
-        told |= gold[t] != -1
+        known |= gold[t] != -1
         is_open |= gold[t] < 0
     if not is_open:
         return FULLY
-    return PARTLY if told else UNTAGGED
+    return PARTLY if known else UNTAGGED
 
 
 @kernel

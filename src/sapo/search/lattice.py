@@ -112,7 +112,7 @@ def fill_lattice(
     scale: float,
     node: Floats,  # [T, labels] out
     edge: Floats,  # [stages, labels, labels] out
-    edge_to: Floats,  # [stages, labels, labels] out: the same, turned; [0, labels, labels] where nobody needs it
+    edge_to: Floats,  # [stages, labels, labels] out: the same, turned; [0, labels, labels] if unused
 ) -> None:
     """Score all nodes and edges of a sentence."""
     fill_nodes(first, T, samples, weights, scale, node)

@@ -207,7 +207,7 @@ def forward_backward_scaled(
         log_z += top + math.log(total)
 
     # beta[t,p] = sum_y exp(edge[t+1,p,y]) * exp(node[t+1,y]) * beta[t+1,y], divided alike: alpha * beta are marginals.
-    # Where alpha is 0, which means that nothing leads there, it is 0: nobody who is reached needs it.
+    # Unreachable nodes (alpha = 0) get beta = 0; no reachable node reads it.
     later = np.empty(L, np.float64)
     for y in range(L):
         beta[T - 1, y] = 1.0 if alpha[T - 1, y] > 0.0 else 0.0

@@ -62,7 +62,7 @@ def pack_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
 def _parts(header: Mapping[str, Any], whole: Mapping[str, np.ndarray], checksum: str) -> list[bytes | memoryview]:
     """Return what a file consists of, in order: as the library safetensors writes it, but without copying arrays.
 
-    The library would also write a file of its own beside the target, which stays if the process is killed.
+    The library would also write a file of its own next to the target, which stays if the process is killed.
     """
     order = sorted(whole, key=lambda name: (ORDER.index(whole[name].dtype), name))
     table: dict[str, Any] = {"__metadata__": {KEY: _dumped({"checksum": checksum, "header": header})}}

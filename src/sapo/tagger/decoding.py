@@ -166,7 +166,7 @@ def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iter
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-    finally:  # after Ctrl-C nobody waits for what is being done
+    finally:  # after Ctrl-C, do not wait for work in progress
         pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -129,7 +129,7 @@ def tagged_file(
 
 
 def _conllu_label(model: Model, given: str | None) -> str:
-    """Return where the tags of a model go in CoNLL-U; raise SapoError if nobody knows."""
+    """Return where the tags of a model go in CoNLL-U; raise SapoError if that is unknown."""
     if given is None and model.reader.get("format") != "conllu":
         raise ModelError(
             "this model was not trained on CoNLL-U; say with `label` where its tags go (upos, xpos, Chunk)"

@@ -39,7 +39,7 @@ class Checkpoint(Observer):
     def __init__(self, path: str | Path, settings: dict[str, Any], fingerprint: str) -> None:
         self.path, self.settings, self.fingerprint = path, settings, fingerprint
         self.more: dict[str, Any] = {}  # how far the next pass is, where it is made on a cluster
-        self._told = False  # that it cannot be written
+        self._warned = False  # that it cannot be written
 
     def passed(self, record: PassRecord, state: State) -> None:
         """Save the state after a pass."""
@@ -63,9 +63,9 @@ class Checkpoint(Observer):
         try:
             save()
         except SapoError as error:  # the disk may have filled since the run began; the model is worth more
-            if not self._told:
+            if not self._warned:
                 warnings.warn(f"{error}; training continues without it", FileWarning, stacklevel=2)
-            self._told = True
+            self._warned = True
 
     def load(self, state: State) -> None:
         """Load the file into a fresh state. Raise SapoError if it is damaged, or from another run."""
@@ -115,7 +115,7 @@ def pass_record(stored: Any, number: int) -> PassRecord:
 
 
 def saved_choice(path: str | Path, settings: Settings, names: Collection[str]) -> Settings:
-    """Return the settings with those of a checkpoint that were chosen from the data: they are not chosen anew.
+    """Return the settings with those of a checkpoint that were chosen from the data: they are not chosen again.
 
     Raises SapoError if the file is not a checkpoint.
     """

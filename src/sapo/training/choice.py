@@ -281,13 +281,13 @@ def _other_templates(first: Block, usual: str) -> list[str]:
     """Return templates for the same tags: words alone, without one of the columns, and those of another task."""
     words = "pos-best" if usual.startswith("pos-best") else "ner"
     columns = parse_templates(template_text(usual)[0], first.columns).columns
-    told = [written for written, column in input_columns(first).items() if column in columns]
-    others = [words, "+".join([words, *told])]
-    if 1 < len(told) <= MOST_COLUMNS:
+    informative = [written for written, column in input_columns(first).items() if column in columns]
+    others = [words, "+".join([words, *informative])]
+    if 1 < len(informative) <= MOST_COLUMNS:
         preset, *lines = usual.split("+")
         others += ["+".join([preset, *(line for line in lines if line != left_out)]) for left_out in lines]
-    if words == "ner" and "pos" in told:
-        others.append("+".join(["chunking-best", *(column for column in told if column != "pos")]))
+    if words == "ner" and "pos" in informative:
+        others.append("+".join(["chunking-best", *(column for column in informative if column != "pos")]))
     return others
 
 

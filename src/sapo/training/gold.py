@@ -148,7 +148,7 @@ def scheme_to_learn(labels: Sequence[str], counts: Longs, options: LabelOptions)
 
 
 def already_in(scheme: str, labels: Sequence[str], counts: Longs) -> bool:
-    """Return whether the labels are in a scheme already, without a fault; IOB2 is always learned anew."""
+    """Return whether the labels are in a scheme already, without a fault; never for IOB2."""
     found = recognize(labels, counts)
     return scheme != "iob2" and found is not None and found[0] == scheme and not found[1].any()
 

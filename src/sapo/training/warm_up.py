@@ -1,7 +1,7 @@
 """Compile everything beforehand, and compile what a training run will call while it starts.
 
 Small jobs call each kernel with the arguments that real jobs would give it. The jobs are real training and tagging, so
-this list cannot ask for something that nobody uses.
+this list cannot ask for something unused.
 
 `sapo.training.run` starts `python -m sapo.training.warm_up`, which reads settings as JSON from standard input.
 """

@@ -170,7 +170,7 @@ class Helper:
     def learn(self, documents: Sequence[Document], *, marked_only: bool = False) -> int:
         """Learn annotated documents, and return how many of their sentences are new, or have other tags than before.
 
-        With `marked_only`, sentences without any mark are left out: perhaps no one has looked at them yet. Raises
+        With `marked_only`, sentences without any mark are left out: they may not have been annotated yet. Raises
         SapoError if a document cannot be learned: nothing is learned then.
         """
         if self._trainer is None:

@@ -141,7 +141,7 @@ def read_types(typesystem: str, layer: str) -> "TypeSystem":
 
 
 def _cost(root: ElementTree.Element) -> int:
-    """Return how much work it is to read a type system: cassis makes a class anew for each feature it has or inherits.
+    """Return how much work it is to read a type system: cassis makes a new class for each feature it has or inherits.
 
     So a type with f features costs f². A chain of 300 types, each with one feature more, takes minutes.
     """

@@ -174,7 +174,7 @@ class BratDirectory(LineSink):
 
 @contextmanager
 def _directory(target: Path) -> Iterator[Path]:
-    """Give a directory beside the target, which becomes the target at the end, or is removed on any error."""
+    """Give a directory next to the target, which becomes the target at the end, or is removed on any error."""
     real = real_path(target)
     remove_abandoned(real)
     part = part_name(real)

@@ -42,7 +42,7 @@ class Notices:
         self._left_out[what] = self._left_out.get(what, 0) + 1
 
     def close(self) -> None:
-        """Warn of all that was not told one by one."""
+        """Warn about everything that had no warning of its own."""
         if self._count > SHOWN:
             warnings.warn(f"{self.name}: {self._count - SHOWN:,} more spans like these", DataWarning, stacklevel=2)
         for what, count in self._left_out.items():

@@ -22,7 +22,7 @@ import numpy as np
 
 from sapo import jit
 from sapo.corpus.blocks import LABEL, Block
-from sapo.corpus.files import is_special, missing_file, told
+from sapo.corpus.files import as_sapo_error, is_special, missing_file
 from sapo.corpus.labeled import Labeled, read_labeled, with_evidence
 from sapo.errors import DataError, OptionError
 from sapo.features.building import FeatureCounter
@@ -126,7 +126,7 @@ def input_file(plan: Plan) -> Path:
 def _manifest(plan: Plan, stream: StreamOptions, path: Path, templates: TemplateSet) -> Manifest:
     """Return the manifest of the cache directory, which is made if it does not exist."""
     directory = Path(stream.directory)
-    with told(directory):
+    with as_sapo_error(directory):
         directory.mkdir(parents=True, exist_ok=True)
     if (directory / NAME).exists():
         manifest = load_manifest(directory)
