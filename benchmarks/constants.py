@@ -39,7 +39,7 @@ OPTIONS: dict[str, tuple[float, Any]] = {
     "stop_ratio": (choice.STOP_RATIO, lambda value: {"stop_ratio": value}),
     "drop": (choice.DROP, lambda value: {"drop": value}),
 }
-CONSTANTS = ("PASSES", "FEWEST_TOKENS", "BETTER")
+CONSTANTS = ("PASSES", "FEWEST_TOKENS", "BOLD")
 OFF = {"piece": 0, "average": 0.0, "hide": 0.0, "stop_ratio": math.inf, "drop": 0.0}
 
 

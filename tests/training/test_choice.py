@@ -11,7 +11,7 @@ import pytest
 import sapo
 from sapo.corpus.formats import read
 from sapo.corpus.sample import COLUMNS, sample_path
-from sapo.evaluate.scores import Scores, SpanCounts
+from sapo.evaluate.significance import SentenceCounts
 from sapo.learn.records import Observer
 from sapo.training import choice
 from sapo.training.plan import make_plan
@@ -71,7 +71,7 @@ def test_epochs_are_doubled_while_trials_gain_from_it(
     usual, longer = 200, list(gains)
     passes: list[int] = []
 
-    def trial(learner: Any, data: Any, fold: Any, settings: Any, halt: Any) -> list[Scores]:
+    def trial(learner: Any, data: Any, fold: Any, settings: Any, halt: Any) -> choice.Trial:
         nonlocal usual
         if settings.epochs > choice.PASSES:
             passes.append(settings.epochs)
@@ -153,14 +153,19 @@ def test_missing_tags_leave_nothing_to_judge_by() -> None:
     assert (chosen["rate"], chosen["strength"]) == choice.BOLDNESS[choice.USUAL]
 
 
-def scores(correct: int, of: int = 400) -> list[Scores]:
-    return [Scores(1000, 10, 900, 5, SpanCounts(of, of, correct), {}, False)]
+def scores(correct: int, of: int = 400, first: int = 0) -> choice.Trial:
+    """Return a trial on sentences of one span each, of which some, from the first on, are right."""
+    each, right = np.ones(of, np.int64), np.zeros(of, np.int64)
+    right[first : first + correct] = 1
+    return [SentenceCounts(each, each, right)]
 
 
 def test_another_choice_must_be_clearly_better_than_the_usual_one() -> None:
-    # a quarter of the standard error of 200 of 400 is 2.5 spans
-    assert choice._best({1: scores(202), 2: scores(200), 3: scores(150)}) == 2
-    assert choice._best({1: scores(204), 2: scores(200), 3: scores(150)}) == 1
+    # two more of the same 200 are 1.4 standard errors better, and two more of others 0.1
+    assert choice._best({1: scores(202), 2: scores(200), 3: scores(150)}) == 1
+    assert choice._best({1: scores(202, first=198), 2: scores(200), 3: scores(150)}) == 2
+    assert choice._best({1: scores(150), 2: scores(200), 3: scores(202)}) == 2
+    assert choice._best({1: scores(150), 2: scores(200), 3: scores(204)}) == 3
 
 
 TAGGED = [([(word, word[:1]) for word in words], tags) for words, tags in PAIRS]

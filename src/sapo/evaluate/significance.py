@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapo.errors import DataError, OptionError
-from sapo.evaluate.scores import correct_spans
-from sapo.tags.schemes import label_kinds
+from sapo.evaluate.scores import correct_spans, fraction
+from sapo.tags.schemes import label_kinds, looks_like_spans
 from sapo.tags.spans import read_spans
 
 EXACT = 1 << 12  # try all swaps if there are at most this many: always for 12 sentences that differ
@@ -29,6 +29,42 @@ class SentenceCounts:
     gold: NDArray[np.int64]  # [sentences]
     found: NDArray[np.int64]
     correct: NDArray[np.int64]
+
+    @property
+    def f1(self) -> float:
+        """The F1 of all sentences together; for counts of tokens, the accuracy."""
+        return fraction(2 * int(self.correct.sum()), self._size)
+
+    @property
+    def _size(self) -> int:
+        return int(self.gold.sum() + self.found.sum())
+
+    def _shares(self) -> NDArray[np.float64]:
+        """Return by how much each sentence moves the F1, to first order."""
+        shares: NDArray[np.float64] = (2 * self.correct - self.f1 * (self.gold + self.found)) / max(1, self._size)
+        return shares
+
+
+def difference_error(a: SentenceCounts, b: SentenceCounts) -> float:
+    """Return the standard error of the difference in F1 between two systems on the same sentences.
+
+    It is smaller than that of either score, because most sentences are hard or easy for both.
+
+    >>> gold = np.full(100, 2)
+    >>> a, b = (SentenceCounts(gold, gold, np.array(right * 25)) for right in ([2, 1, 2, 1], [2, 1, 2, 2]))
+    >>> round(difference_error(a, a), 3), round(difference_error(a, b), 3)
+    (0.0, 0.022)
+    """
+    return math.sqrt(float(np.square(a._shares() - b._shares()).sum()))
+
+
+def sentence_counts(
+    labels: Sequence[str], gold: NDArray[np.int32], predicted: NDArray[np.int32], offsets: NDArray[np.int64]
+) -> SentenceCounts:
+    """Count by sentence what the main score counts: spans if the labels mark spans, or else tokens."""
+    if looks_like_spans(labels):
+        return span_counts(labels, gold, predicted, offsets)
+    return token_counts(gold, predicted, offsets)
 
 
 def token_counts(gold: NDArray[np.int32], predicted: NDArray[np.int32], offsets: NDArray[np.int64]) -> SentenceCounts:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sapo.errors import OptionError, SapoError
 from sapo.evaluate.scores import Scores, score
+from sapo.evaluate.significance import SentenceCounts, sentence_counts
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Doubles, Ints
 from sapo.learn.samples import Corpus, sample_of
@@ -215,10 +216,16 @@ class DevSet:
 
     def tag(self, parameters: Parameters) -> tuple[Ints, Scores]:
         """Return the tags of all tokens, as indices into `labels`, and their scores."""
-        corpus = self.corpus if self.look is None else self.look(self.corpus)
-        tags = tag_corpus(corpus, parameters)
-        found = tags if self.shown is None else self.shown[tags]
-        return found, score(self.labels, corpus.gold, found, corpus.offsets)
+        found = self._tags(parameters)
+        return found, score(self.labels, self.corpus.gold, found, self.corpus.offsets)
+
+    def count(self, parameters: Parameters) -> SentenceCounts:
+        """Return what these weights get right in each sentence."""
+        return sentence_counts(self.labels, self.corpus.gold, self._tags(parameters), self.corpus.offsets)
+
+    def _tags(self, parameters: Parameters) -> Ints:
+        tags = tag_corpus(self.corpus if self.look is None else self.look(self.corpus), parameters)
+        return tags if self.shown is None else self.shown[tags]
 
 
 @dataclass(frozen=True, slots=True)

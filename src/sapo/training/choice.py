@@ -24,7 +24,7 @@ import numpy as np
 
 from sapo import jit
 from sapo.corpus.blocks import LABEL, Block
-from sapo.evaluate.scores import Scores
+from sapo.evaluate.significance import SentenceCounts, difference_error
 from sapo.features.building import build_encoder
 from sapo.features.encoded import EncodedCorpus, renumber_features, subset
 from sapo.features.strings import StringTable
@@ -130,6 +130,7 @@ def label_lists(source: Corpus, labels: int, *, exact: bool = False, spans: bool
 
 
 Say = Callable[[str], None]
+Trial = list[SentenceCounts]  # for each set of sentences that were not learned
 
 PIECE = 8  # tokens of a piece, on average
 EPOCHS = 15  # unless there are many labels and trials with twice the epochs are better
@@ -150,7 +151,9 @@ SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 BLOCK = 4  # samples: with more, rare entities are learned worse (docs/explanation/defaults.md)
 PASSES = 10  # of a trial, at most: enough to tell which is the best
-BETTER = 0.25  # standard errors by which another choice must be better than the usual one
+# Standard errors by which a more careful or a bolder choice must be better than the usual one. A part of the sentences
+# is learned in fewer steps than all of them, which favors large steps (benchmarks/boldness.py).
+CAREFUL, BOLD = 0.5, 1.5
 LABELS_TO_LEARN_LONGER = (
     30  # of the data; with fewer, more epochs were no better on the whole (docs/explanation/defaults.md)
 )
@@ -252,7 +255,7 @@ def _best_template(first: Block, usual: str, plan: Plan, say: Say) -> str:
     labels = dataclasses.replace(plan.labels, rules=(), sample_weight=None, class_weight=None)
     halt = _Halt()
 
-    def try_out(template: str) -> list[Scores]:
+    def try_out(template: str) -> Trial:
         table = StringTable()
         lines = parse_templates(template_text(template)[0], first.columns)
         encoder, corpus = build_encoder(parts[:1], lines, table, min_count=plan.min_count)
@@ -326,18 +329,18 @@ class _Trials:
         if len(data.labels) > NO_TRIALS:
             say(f"  with {len(data.labels):,} labels this may take minutes; to skip it, give a rate and a strength")
 
-    def scores(self, settings: Settings) -> list[Scores]:
-        """Return the scores of one trial."""
+    def scores(self, settings: Settings) -> Trial:
+        """Try out settings."""
         return [one for fold in self.folds for one in _trial(self.learner, self.data, fold, settings, self.halt)]
 
-    def boldness(self, trials: list[Settings]) -> tuple[Settings, list[Scores]]:
-        """Return the best settings and their scores.
+    def boldness(self, trials: list[Settings]) -> tuple[Settings, Trial]:
+        """Return the best settings and their trial.
 
         The most careful and the boldest are tried only where this looks like the right way.
         """
-        results: dict[int, list[Scores]] = {}
+        results: dict[int, Trial] = {}
 
-        def note(number: int, scores: list[Scores]) -> None:
+        def note(number: int, scores: Trial) -> None:
             results[number] = scores
             self.say(f"  rate {trials[number].rate}, strength {trials[number].strength}: {100 * _mean(scores):.2f}")
 
@@ -355,7 +358,7 @@ class _Trials:
         best = _best(results)
         return trials[best], results[best]
 
-    def epochs(self, trial: Settings, scores: list[Scores], epochs: int) -> int:
+    def epochs(self, trial: Settings, scores: Trial, epochs: int) -> int:
         """Return how many epochs to learn: twice as many as long as trials with twice the epochs are clearly better."""
         while epochs < MOST_EPOCHS:
             trial = dataclasses.replace(trial, epochs=2 * trial.epochs, decay=math.sqrt(trial.decay))
@@ -368,21 +371,22 @@ class _Trials:
         return epochs
 
 
-def _mean(scores: list[Scores]) -> float:
-    return sum(score.main[1] for score in scores) / len(scores)
+def _mean(trial: Trial) -> float:
+    return sum(counts.f1 for counts in trial) / len(trial)
 
 
-def _best(results: Mapping[int, list[Scores]]) -> int:
+def _best(results: Mapping[int, Trial]) -> int:
     """Return the number of the best result: the usual one, unless another is clearly better."""
-    means = {number: _mean(scores) for number, scores in results.items()}
-    best = max(means, key=means.__getitem__)
-    return best if means[best] > means[USUAL] + BETTER * _error(results[USUAL]) else USUAL
+    best = max(results, key=lambda number: _mean(results[number]))
+    errors = [difference_error(*pair) for pair in zip(results[best], results[USUAL], strict=True)]
+    wanted = (CAREFUL if best < USUAL else BOLD) * math.hypot(*errors) / len(errors)
+    return best if _mean(results[best]) - _mean(results[USUAL]) > wanted else USUAL
 
 
-def _error(scores: list[Scores]) -> float:
-    """Return the standard error of the mean score."""
-    mean = _mean(scores)
-    return math.sqrt(mean * (1 - mean) / max(1, sum(score.events for score in scores)))
+def _error(trial: Trial) -> float:
+    """Return the standard error of the mean score, roughly: as if each span or token were right or wrong by itself."""
+    mean = _mean(trial)
+    return math.sqrt(mean * (1 - mean) / max(1, sum(int(counts.gold.sum()) for counts in trial)))
 
 
 def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
@@ -419,11 +423,11 @@ def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
     return DevSet(part, data.gold.outer, shown)
 
 
-def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> list[Scores]:
+def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> Trial:
     """Learn with the whole schedule, and tag the sentences that were not learned."""
     weights = data.zero_weights(l1=settings.regularizer == "l1", features=fold.features)
     weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact, spans=data.spans)
     for epoch in range(1, settings.epochs + 1):
         run_pass(learner, fold.train, settings, weights, epoch, observers=[halt])
     learned = weights.true_weights()
-    return [unseen.evaluate(learned) for unseen in fold.unseen]
+    return [unseen.count(learned) for unseen in fold.unseen]
