@@ -102,7 +102,7 @@ def test_features_of_any_size_are_calibrated_as_they_are() -> None:
     tagger = sapo.train(train, dev=dev, epochs=3, calibrate=False)
     fitted = sapo.train(train, dev=dev, epochs=3)
     wanted = calibrate(tagger, dev)
-    assert fitted.model.temperature == pytest.approx(wanted.model.temperature, rel=0.2)
+    assert fitted.model.temperature == pytest.approx(wanted.model.temperature, rel=0.3)
     alone = sapo.train(train)
     assert alone.model.temperature == pytest.approx(calibrate(alone, dev).model.temperature, rel=0.4)
 

@@ -201,7 +201,7 @@ def test_known_words_take_no_memory(tagger: Tagger) -> None:
     def memory() -> list[int]:
         encoder, parameters = trainer.tagger.model.encoder, trainer.tagger.model.parameters
         assert isinstance(encoder, GrowingEncoder)
-        tables = [table.arrays() for table in encoder.columns.values()]
+        tables = [table.arrays() for table in encoder.strings.values()]
         arrays = [
             encoder.tables.keys,
             encoder.tables.edge_keys,

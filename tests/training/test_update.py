@@ -41,7 +41,7 @@ def test_known_features_labels_and_strings_keep_their_numbers(tagger: Tagger) ->
     old, new = tagger.model.encoder, grown.model.encoder
     assert isinstance(old, TemplateEncoder)
     assert isinstance(new, TemplateEncoder)
-    assert new.columns["word"].strings()[: len(old.columns["word"])] == old.columns["word"].strings()
+    assert new.strings["word"].strings()[: len(old.strings["word"])] == old.strings["word"].strings()
 
 
 def test_every_feature_of_old_and_new_text_is_found_again(tagger: Tagger) -> None:

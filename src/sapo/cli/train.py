@@ -109,7 +109,7 @@ class TrainCommand(GroupedCommand):
 
     groups = {  # noqa: RUF012
         "Files": ("output", "dev", "format", "encoding", "columns", "label", "missing"),
-        "Features and labels": ("template", "min_count", "scheme", "rules", "class_weight"),
+        "Features and labels": ("template", "clusters", "min_count", "scheme", "rules", "class_weight"),
         "Learning": ("learner", "n", "rate", "strength", "epochs", "threads", "seed", "more"),
         "Long runs": ("log", "checkpoint", "resume", "stream"),
         "More sentences for a model": ("continued", "new_labels"),
@@ -135,6 +135,12 @@ class TrainCommand(GroupedCommand):
     "-t",
     metavar="NAME",
     help="A preset (pos-best, ner ...) or a template file (CRF++ files too). Default: by columns and tags.",
+)
+@click.option(
+    "--clusters",
+    multiple=True,
+    metavar="FILE",
+    help="Word clusters, made by sapo cluster or elsewhere (bits, word and count on each line). May be repeated.",
 )
 @format_option
 @encoding_option
@@ -281,11 +287,12 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
         "the dev data": dev,
         "the template": None if plan.template in PRESETS else plan.template,
         "the rules": rules,
+        **{f"the clusters {path}": path for path in plan.clusters},
         "the vectors": None if plan.network is None else plan.network.vectors,
     }
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     refuse_other_file(output)
-    for source in (train, dev, rules, continued):
+    for source in (train, dev, rules, continued, *plan.clusters):
         if isinstance(source, str | Path):
             if source in (train, dev) and Path(source).is_dir():
                 format_of(source, plan.reading.get("format"))  # some formats are directories
@@ -335,8 +342,10 @@ def _continue(
     from sapo.cli.progress import make_progress
     from sapo.training.update import PASSES, Trainer
 
-    if plan.dev or plan.template or plan.checkpoint or log:
-        raise OptionError("--continue works without --dev, --template, --checkpoint and --log; leave them out")
+    if plan.dev or plan.template or plan.clusters or plan.checkpoint or log:
+        raise OptionError(
+            "--continue works without --dev, --template, --clusters, --checkpoint and --log; leave them out"
+        )
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise OptionError(
             "--continue keeps the rules and the scheme of the model; leave --rules, --scheme and --set constraints out"

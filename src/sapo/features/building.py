@@ -23,8 +23,9 @@ from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.files import as_sapo_error
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
-from sapo.features.encoder import TemplateEncoder, fields_of
+from sapo.features.encoder import TemplateEncoder
 from sapo.features.hashing import add_keys, count_keys, hash_keys, new_slots
+from sapo.features.knowledge import Knowledge
 from sapo.features.layout import FeatureLayout, Values, damaged, many_keys, template_keys, view_values, views_of
 from sapo.features.strings import StringTable, power_of_two
 from sapo.features.tables import Features, OpenTables, all_features, make_tables, rekey
@@ -47,7 +48,7 @@ def build_encoder(
     Features that occur less than `min_count` times are left out; new labels are added to `labels`.
     """
     columns = {name: StringTable() for name in templates.columns}
-    ids, offsets, gold = _read(blocks, columns, labels)
+    ids, offsets, gold = _read(blocks, columns, templates.knowledge, labels)
     views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
     layout = FeatureLayout(templates, views)
     values = view_values(layout, ids, int(offsets[-1]), {})
@@ -62,14 +63,14 @@ def build_encoder(
 
 
 def _read(
-    blocks: Iterable[Block], columns: Mapping[str, StringTable], labels: StringTable
+    blocks: Iterable[Block], columns: Mapping[str, StringTable], knowledge: Knowledge, labels: StringTable
 ) -> tuple[dict[str, Ints], Longs, Ints]:
     """Return the numbers of all strings, where sentences begin, and the labels; add new strings to the tables."""
     ids: dict[str, list[Ints]] = {name: [np.empty(0, np.int32)] for name in columns}
     golds, sizes = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
     for block in blocks:
         for name, table in columns.items():
-            ids[name].append(table.add_fields(*fields_of(block, name)))
+            ids[name].append(table.add_fields(*knowledge.fields_of(block, name)))
         golds.append(labels.add_fields(*block.column(LABEL)))
         sizes.append(np.diff(block.offsets))
     joined = {name: np.concatenate(parts) for name, parts in ids.items()}
@@ -228,7 +229,7 @@ class GrowingEncoder(TemplateEncoder):
     """A copy of an encoder that learns new strings and features in place. Known ones keep their numbers."""
 
     def __init__(self, encoder: TemplateEncoder) -> None:
-        columns = {name: table.copy(room=ROOM) for name, table in encoder.columns.items()}
+        columns = {name: table.copy(room=ROOM) for name, table in encoder.strings.items()}
         self._views = [_GrowingView(view, columns) for view in encoder.views]
         views = tuple(view.values() for view in self._views)
         super().__init__(encoder.templates, columns, views, encoder.tables)
@@ -238,13 +239,14 @@ class GrowingEncoder(TemplateEncoder):
 
     def grow(self, block: Block, gold: Ints) -> EncodedCorpus:
         """Add the strings and features of a block, and encode it. If there cannot be room, nothing changes."""
-        new_words = {name: self._new_words(block, name) for name in self.columns}
+        new_words = {name: self._new_words(block, name) for name in self.strings}
         if any(new_words.values()):
             sizes = [len(view.table) + view.unknown(new_words[view.view.column]) for view in self._views]
             needed = self.layout.bits_for(sizes)
             if any(bits > room for bits, room in zip(needed, self.layout.view_bits, strict=True)):
                 self._lay_out(sizes)
-        ids = {name: table.add_fields(*fields_of(block, name)) for name, table in self.columns.items()}
+        made = self.templates.knowledge
+        ids = {name: table.add_fields(*made.fields_of(block, name)) for name, table in self.strings.items()}
         for view in self._views:
             view.add(new_words[view.view.column])
         self.views = self.layout.views = tuple(view.values() for view in self._views)
@@ -253,7 +255,7 @@ class GrowingEncoder(TemplateEncoder):
 
     def frozen(self) -> TemplateEncoder:
         """Return what is known now as an encoder without spare room, in its own arrays."""
-        columns = {name: table.copy() for name, table in self.columns.items()}
+        columns = {name: table.copy() for name, table in self.strings.items()}
         views = []
         for view in self.views:
             if view.offsets is None or view.members is None:
@@ -275,8 +277,8 @@ class GrowingEncoder(TemplateEncoder):
 
     def _new_words(self, block: Block, name: str) -> list[str]:
         """Return the unknown words of a column, in the order in which they would be added."""
-        data, starts, ends = fields_of(block, name)
-        unknown = np.flatnonzero(self.columns[name].find_fields(data, starts, ends) < 0)
+        data, starts, ends = self.templates.knowledge.fields_of(block, name)
+        unknown = np.flatnonzero(self.strings[name].find_fields(data, starts, ends) < 0)
         if not len(unknown):
             return []
         new = StringTable()

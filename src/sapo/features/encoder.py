@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sapo.corpus.blocks import LABEL, Block
-from sapo.errors import DataError
+from sapo.corpus.blocks import Block
 from sapo.features.encoded import EncodedCorpus
+from sapo.features.knowledge import NOTHING, Knowledge
 from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, most_rows, view_values, views_of
 from sapo.features.strings import StringTable, array_of
 from sapo.features.tables import FrozenTables, OpenTables, all_features, freeze_tables
 from sapo.features.template import TemplateSet, parse_templates
 from sapo.features.words import NewWords, ViewValues
-from sapo.jit.arrays import Bools, Bytes, Ints, Longs
+from sapo.jit.arrays import Bools, Ints, Longs
 
 NEW_WORDS = 100_000  # that a session remembers
 
@@ -87,10 +87,14 @@ class TemplateEncoder:
         tables: OpenTables | FrozenTables,
     ) -> None:
         self.templates = templates
-        self.columns = dict(columns)
+        self.strings = dict(columns)  # of all columns, those of knowledge too
         self.views = views
         self.tables = tables
         self.layout = FeatureLayout(templates, views)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.templates.read_columns
 
     @property
     def features(self) -> int:
@@ -128,13 +132,13 @@ class TemplateEncoder:
         return {"template": self.templates.text}
 
     def header(self) -> dict[str, Any]:
-        return {"template": self.templates.text, "file_columns": list(self.templates.file_columns)}
+        return header_of(self.templates)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays with open tables, as shards and networks keep them; models keep `frozen_arrays`."""
         tables = self.tables if isinstance(self.tables, OpenTables) else self.tables.opened()
-        arrays = tables.arrays()
-        for name, table in self.columns.items():
+        arrays = {**tables.arrays(), **self.templates.knowledge.arrays()}
+        for name, table in self.strings.items():
             arrays.update((f"column.{name}.{key}", array) for key, array in table.arrays().items())
         for number, view in enumerate(self.views):
             if view.offsets is not None and view.members is not None:
@@ -146,7 +150,7 @@ class TemplateEncoder:
     @classmethod
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "TemplateEncoder":
         """Return the encoder of `arrays`; raise ValueError or KeyError if these do not fit together."""
-        templates = parse_templates(header["template"], header["file_columns"])
+        templates = templates_of(header, arrays)
         columns = {name: StringTable.from_arrays(arrays, f"column.{name}") for name in templates.columns}
         views = []
         for number, view in enumerate(views_of(templates)):
@@ -167,14 +171,14 @@ class Session:
 
     def __init__(self, encoder: TemplateEncoder) -> None:
         self._encoder = encoder
-        self._new = {name: NewWords() for name in encoder.columns}
+        self._new = {name: NewWords() for name in encoder.strings}
 
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
         """Encode a block; features that training has not seen are left out."""
         encoder = self._encoder
         ids = {}
-        for name, known in encoder.columns.items():
-            fields = fields_of(block, name)
+        for name, known in encoder.strings.items():
+            fields = encoder.templates.knowledge.fields_of(block, name)
             numbers = known.find_fields(*fields)
             if any(view.view.functions for view in encoder.views if view.view.column == name):
                 new = self._new[name]
@@ -221,12 +225,16 @@ class Session:
         return row_offsets, rows[:written]
 
 
-def fields_of(block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
-    """Return a column of a block; raise SapoError if it has none of this name."""
-    if name not in block.columns:
-        have = ", ".join(column for column in block.columns if column != LABEL) or "ready-made features only"
-        raise DataError(f"{block.name}: has no column '{name}', which the features need; it has {have}")
-    return block.column(name)
+def header_of(templates: TemplateSet) -> dict[str, Any]:
+    """Return templates as the header of a file keeps them."""
+    header: dict[str, Any] = {"template": templates.text, "file_columns": list(templates.file_columns)}
+    return {**header, "knowledge": templates.knowledge.header()} if templates.knowledge.columns else header
+
+
+def templates_of(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TemplateSet:
+    """Return the templates of a file; raise ValueError or KeyError if header and arrays do not fit together."""
+    knowledge = Knowledge.from_arrays(header["knowledge"], arrays) if "knowledge" in header else NOTHING
+    return parse_templates(header["template"], header["file_columns"], knowledge=knowledge)
 
 
 class Frozen(NamedTuple):
@@ -249,7 +257,7 @@ def freeze(encoder: TemplateEncoder, keep: Bools | None = None, edge_keep: Bools
     tables, order, edge_order = freeze_tables(
         encoder.layout, (keys[kept], groups[kept]), (edge_keys[edge_kept], edge_groups[edge_kept])
     )
-    frozen = TemplateEncoder(encoder.templates, encoder.columns, encoder.views, tables)
+    frozen = TemplateEncoder(encoder.templates, encoder.strings, encoder.views, tables)
     return Frozen(frozen, kept[order], edge_kept[edge_order])
 
 
@@ -257,8 +265,8 @@ def frozen_arrays(encoder: TemplateEncoder) -> dict[str, np.ndarray]:
     """Return the arrays that a model file keeps of a frozen encoder. Raise TypeError if it is not frozen."""
     if not isinstance(encoder.tables, FrozenTables):
         raise TypeError("freeze the encoder first: its features get new rows")
-    arrays = encoder.tables.arrays()
-    for name, table in encoder.columns.items():
+    arrays = {**encoder.tables.arrays(), **encoder.templates.knowledge.arrays()}
+    for name, table in encoder.strings.items():
         arrays.update((f"column.{name}.{key}", array) for key, array in table.small_arrays().items())
     for number, view in enumerate(encoder.views):
         arrays.update((f"view.{number}.{key}", array) for key, array in view.small_arrays().items())
@@ -267,7 +275,7 @@ def frozen_arrays(encoder: TemplateEncoder) -> dict[str, np.ndarray]:
 
 def from_frozen_arrays(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TemplateEncoder:
     """Return the encoder of `frozen_arrays`; raise ValueError or KeyError if these do not fit together."""
-    templates = parse_templates(header["template"], header["file_columns"])
+    templates = templates_of(header, arrays)
     columns = {name: StringTable.from_small_arrays(arrays, f"column.{name}") for name in templates.columns}
     views = tuple(
         ViewValues.from_small_arrays(view, columns[view.column], arrays, f"view.{number}")

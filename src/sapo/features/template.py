@@ -9,6 +9,7 @@
     label[-1]                   the label before: the transitions between labels
     label[-1] & pos[0]          an edge feature: a transition together with a value
     bias                        a feature that every token has
+    cluster(word[0], 6)         the first bits of the word's cluster, if training was given clusters
 
 Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line such as `U01:%x[-1,0]` makes the whole file
 a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` stands for label[-1], and `B01:%x[0,1]` for
@@ -23,6 +24,7 @@ from pathlib import Path
 
 from sapo.corpus.blocks import LABEL
 from sapo.errors import DataError, OptionError, SapoError, check_limit, choice, did_you_mean
+from sapo.features.knowledge import NOTHING, Knowledge
 from sapo.features.words import WORD_FUNCTIONS, ColumnView
 
 PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "bioner", "bioner-best")
@@ -98,15 +100,25 @@ class TemplateSet:
     transitions: bool  # whether weights for pairs of labels are learned
     text: str  # as it was written
     file_columns: tuple[str, ...]  # all columns of the file it was written for
+    knowledge: Knowledge = NOTHING  # the columns that are made from the words
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the templates use, in the order of the file."""
+        """The columns that the templates use, in the order of the file, and then those of knowledge."""
         used = {atom.view.column for template in self.templates for atom in template.atoms}
-        return tuple(column for column in self.file_columns if column in used)
+        return tuple(column for column in (*self.file_columns, *self.knowledge.columns) if column in used)
+
+    @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns that a text must have: those that are used, and the words if knowledge is made from them."""
+        made = self.knowledge.columns
+        needed = {self.knowledge.words if column in made else column for column in self.columns}
+        return tuple(column for column in self.file_columns if column in needed)
 
 
-def parse_templates(text: str, columns: Sequence[str], source: str = "template") -> TemplateSet:
+def parse_templates(
+    text: str, columns: Sequence[str], source: str = "template", knowledge: Knowledge = NOTHING
+) -> TemplateSet:
     """Return the templates of a text, for data with these columns; `source` is the template's name, for messages.
 
     >>> parse_templates("word[-1] & word\\nlabel[-1]", ["word", "pos", "label"]).templates[0].atoms[0].offset
@@ -116,7 +128,7 @@ def parse_templates(text: str, columns: Sequence[str], source: str = "template")
     for number, line in enumerate(text.splitlines(), 1):
         check_limit("template_line", len(line), f"{source}:{number}", "characters in a line")
     if re.search(r"^[^#\n]*%[A-Za-z]\s*\[", text, re.MULTILINE):
-        return _parse_crfpp(text, columns, source)
+        return _parse_crfpp(text, columns, source, knowledge)
     templates: list[Template] = []
     transitions = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -129,8 +141,8 @@ def parse_templates(text: str, columns: Sequence[str], source: str = "template")
         elif line == "bias":
             templates.append(Template(()))
         else:
-            templates.append(_Line(line, place, columns).template())
-    return _checked(templates, transitions, text, source, columns)
+            templates.append(_Line(line, place, columns, knowledge).template())
+    return _checked(templates, transitions, text, source, columns, knowledge)
 
 
 def _short(line: str) -> str:
@@ -139,13 +151,18 @@ def _short(line: str) -> str:
 
 
 def _checked(
-    templates: list[Template], transitions: bool, text: str, source: str, columns: Sequence[str]
+    templates: list[Template],
+    transitions: bool,
+    text: str,
+    source: str,
+    columns: Sequence[str],
+    knowledge: Knowledge,
 ) -> TemplateSet:
     if not templates:
         raise DataError(f"{source}: contains no template; write one per line, such as word[-1] & word[0]")
     check_limit("templates", len(templates), source, "templates")
     distinct = sorted(dict.fromkeys(templates), key=lambda template: template.edge)
-    return TemplateSet(tuple(distinct), transitions, text, tuple(columns))
+    return TemplateSet(tuple(distinct), transitions, text, tuple(columns), knowledge)
 
 
 class _Line:
@@ -154,8 +171,9 @@ class _Line:
     _end = re.compile(r"\s*\Z")
     _token = re.compile(r"\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&]))", re.ASCII)
 
-    def __init__(self, line: str, place: str, columns: Sequence[str]) -> None:
-        self.line, self.place, self.columns, self.at, self.depth = line, place, columns, 0, 0
+    def __init__(self, line: str, place: str, columns: Sequence[str], knowledge: Knowledge) -> None:
+        self.line, self.place, self.at, self.depth = line, place, 0, 0
+        self.knowledge, self.columns = knowledge, (*columns, *knowledge.columns)
         self.kind, self.value = "", ""
         self.advance()
 
@@ -238,10 +256,13 @@ class _Line:
         if self.depth > DEEPEST:
             raise DataError(f"{self.place}: functions nested more than {DEEPEST} deep")
         function = WORD_FUNCTIONS.get(name)
-        if function is None:
-            raise self.error(f"unknown function '{name}'{did_you_mean(name, WORD_FUNCTIONS)}")
+        if function is None and name not in self.knowledge.columns:
+            hint = did_you_mean(name, [*WORD_FUNCTIONS, *self.knowledge.columns])
+            raise self.error(f"unknown function '{name}'{hint}")
         self.take("(")
         inner = self.atom()
+        if function is None:
+            return self.knowledge_of(name, inner)
         if inner.view.many:
             raise self.error(f"'{inner}' gives many values and cannot be used inside {name}")
         number = None
@@ -253,8 +274,20 @@ class _Line:
         view = inner.view
         return Atom(ColumnView(view.column, (*view.functions, (name, number))), inner.offset)
 
+    def knowledge_of(self, name: str, inner: Atom) -> Atom:
+        """Read the rest of `cluster(word[0], 6)`, which is `prefix(cluster[0], 6)`."""
+        if inner.view != ColumnView(self.knowledge.words):
+            raise self.error(f"{name} is known of the words as they are, not of '{inner}'")
+        prefix: tuple[tuple[str, int | None], ...] = ()
+        if self.value == ",":
+            self.advance()
+            prefix = (("prefix", self.number(1, LONGEST)),)
+        self.take(")")
+        self.depth -= 1
+        return Atom(ColumnView(name, prefix), inner.offset)
 
-def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
+
+def _parse_crfpp(text: str, columns: Sequence[str], source: str, knowledge: Knowledge) -> TemplateSet:
     """Parse a CRF++ template.
 
     `U05:%x[-1,0]/%x[0,0]` is the bag 'U05:/' with the atoms word[-1] and word[0]. `B` stands for the transitions, and
@@ -265,6 +298,9 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
         if not line or line.startswith("#"):
+            continue
+        if knowledge.in_line(line):
+            templates.append(_Line(line, f"{source}:{number}", columns, knowledge).template())
             continue
         if other := _OTHER_MACRO.search(line):
             raise DataError(
@@ -288,7 +324,7 @@ def _parse_crfpp(text: str, columns: Sequence[str], source: str) -> TemplateSet:
                 Atom(ColumnView(_column(f"c{int(column)}", columns, f"{source}:{number}: '{_short(line)}'")), int(row))
             )
         templates.append(Template(tuple(atoms), bag=literal, edge=line[0] == "B"))
-    return _checked(templates, transitions, text, source, columns)
+    return _checked(templates, transitions, text, source, columns, knowledge)
 
 
 def _column(name: str, columns: Sequence[str], place: str) -> str:

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from sapo.corpus.blocks import Block
-from sapo.features.encoder import TemplateEncoder, fields_of
+from sapo.features.encoder import TemplateEncoder
+from sapo.features.knowledge import NOTHING
 from sapo.features.strings import StringTable
 from sapo.jit.arrays import Ints, Longs, joined_offsets, pieces_of
 
@@ -113,9 +114,9 @@ class Vocabulary:
         values = {name: StringTable() for name in columns if name != word_column}
         spellings = StringTable()
         for block in blocks:
-            spellings.add_fields(*fields_of(block, word_column))
+            spellings.add_fields(*NOTHING.fields_of(block, word_column))
             for name, table in values.items():
-                table.add_fields(*fields_of(block, name))
+                table.add_fields(*NOTHING.fields_of(block, name))
         strings = spellings.strings()
         words.add([plain_word(word) for word in strings])
         words.add([plain_word(word) for word in vectors])
@@ -186,9 +187,9 @@ class Reader:
         vocabulary = self._vocabulary
         if len(self._spellings) > self._remembered:
             self._forget()
-        forms = self._spellings.add_fields(*fields_of(block, vocabulary.word_column)).astype(np.int64)
+        forms = self._spellings.add_fields(*NOTHING.fields_of(block, vocabulary.word_column)).astype(np.int64)
         self._learn(self._spellings.strings(len(self._words)))
-        further = [table.find_fields(*fields_of(block, name)) for name, table in vocabulary.values.items()]
+        further = [table.find_fields(*NOTHING.fields_of(block, name)) for name, table in vocabulary.values.items()]
         row_offsets, rows = np.zeros(1, np.int64), np.empty(0, np.int64)
         if self._features is not None:
             encoded = self._features.encode(block)

@@ -1,9 +1,10 @@
 """Read and encode the data of a training run, and warn if it looks wrong."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,13 @@ from sapo.corpus.formats import format_of, read_blocks
 from sapo.corpus.labeled import Labeled, Source, read_labeled, read_pairs, with_evidence
 from sapo.errors import DataError, DataWarning
 from sapo.features.building import build_encoder
+from sapo.features.clusters import Clusters
 from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
 from sapo.features.encoder import Encoder, TemplateEncoder
+from sapo.features.knowledge import NOTHING, Knowledge
 from sapo.features.ready import FeatureEncoder, build_feature_encoder, build_from_batches
 from sapo.features.strings import StringTable, label_ids
-from sapo.features.template import parse_templates, template_text
+from sapo.features.template import TemplateSet, parse_templates, template_text
 from sapo.jit.arrays import Bools, Floats, Ints
 from sapo.learn import LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS
@@ -153,8 +156,7 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
             return _encode_feature_blocks(plan, data, given, reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = pick(given.first, marks) if plan.template is None else plan.template
-    text, source = template_text(template)
-    templates = parse_templates(text, given.first.columns, source)
+    templates = templates_with_knowledge(plan, template, given.first)
     jit.compile_kernels()
     table = StringTable()
     evidence = Evidence()
@@ -178,6 +180,21 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
         text_rules=(rules := rules_of(evidence)),
         not_split=unlearned(evidence, rules),
     )
+
+
+def templates_with_knowledge(plan: Plan, template: str | Path, first: Block) -> TemplateSet:
+    """Return the templates of a run, for data with this first block, and the knowledge that they use."""
+    text, source = template_text(template)
+    sources: dict[str, Clusters] = {}
+    for given in plan.clusters:
+        name = next(name for name in map(_column_name, count(1)) if name not in (*first.columns, *sources))
+        sources[name] = Clusters(given) if isinstance(given, Mapping) else Clusters.read(given)
+    knowledge = Knowledge(word_column(first), sources) if sources else NOTHING
+    return parse_templates(knowledge.complete(text), first.columns, source, knowledge)
+
+
+def _column_name(number: int) -> str:
+    return "cluster" if number == 1 else f"cluster{number}"
 
 
 def encoded_dev_set(encoder: TemplateEncoder | FeatureEncoder, blocks: Iterable[Block], gold: Gold) -> DevSet:
@@ -221,6 +238,7 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
         raise DataError(
             "a template makes features from words; leave it out, because these tokens already have features"
         )
+    _refuse_clusters(plan, "training data")
     tokens, tags = read_pairs(listed, "training data", counted)
     jit.compile_kernels()
     table = StringTable()
@@ -234,6 +252,11 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
     return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing, scales=scales)
 
 
+def _refuse_clusters(plan: Plan, name: str) -> None:
+    if plan.clusters:
+        raise DataError(f"{name}: has ready-made features and no words to look up in clusters; leave the clusters out")
+
+
 def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Floats:
     # a batch learner finds the same optimum in any case, and its regularizer means the values as they are
     as_given = plan.learner in LEARNERS and not LEARNERS[plan.learner].scaled
@@ -244,6 +267,7 @@ def _encode_feature_blocks(plan: Plan, data: Source, given: Labeled, reading: di
     """Encode the ready-made features of a file. A template, if given, would need words."""
     if plan.template is not None:
         raise DataError(f"{given.name}: has ready-made features and no words; leave the template out")
+    _refuse_clusters(plan, given.name)
     jit.compile_kernels()
     table = StringTable()
     numbers = [np.empty(0, np.int32)]

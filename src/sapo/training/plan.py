@@ -24,6 +24,9 @@ MOST_TOKENS = 1 << 30
 CHECKPOINT = "checkpoint"  # its name in a cache directory
 
 
+Clusters = str | Path | Mapping[str, str]
+
+
 class LearningOptions(TypedDict, total=False):
     """The most common settings; see `Settings`."""
 
@@ -38,6 +41,7 @@ class LearningOptions(TypedDict, total=False):
 class Options(ReadingOptions, LearningOptions, total=False):
     """The options of a training run that are given by keyword; `settings` has all others, and may have these, too."""
 
+    clusters: "Clusters | Sequence[Clusters] | None"  # files of word clusters, or mappings of words to clusters
     min_count: int  # leave out features that occur less often
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
     resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
@@ -99,6 +103,7 @@ class Plan:
     dev: Source | None = None
     template: str | Path | None = None  # default: the preset that suits the columns
     reading: ReadingOptions = field(default_factory=ReadingOptions)
+    clusters: tuple[Clusters, ...] = ()  # files of word clusters, or mappings of words to clusters
     min_count: int = 1  # leave out features that occur less often
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
@@ -148,7 +153,10 @@ def make_plan(
     given["scheme"] = None if scheme == KEEP or (scheme == AUTO and "scheme" not in own) else scheme
     labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
     network = network_options(learner, _take(given, NETWORK))
-    features = _take(given, ("min_count", "stream", "resume"))
+    features = _take(given, ("clusters", "min_count", "stream", "resume"))
+    features["clusters"] = _listed(features.get("clusters"))
+    if features["clusters"] and learner in LAYERS:
+        raise OptionError(f"clusters: {learner} does not use them; choose a linear learner, such as sapo")
     if isinstance(features.get("stream"), str | Path):
         features["stream"] = StreamOptions(features["stream"])
     if features.get("stream") is not None:
@@ -171,6 +179,16 @@ def make_plan(
         automatic=frozenset(automatic.intersection(own)),
         network=network,
     )
+
+
+def _listed(clusters: Any) -> tuple[Clusters, ...]:
+    """Return one or several sources of clusters as a tuple."""
+    if clusters is None:
+        return ()
+    some = (clusters,) if isinstance(clusters, str | Path | Mapping) else clusters
+    if not isinstance(some, Sequence) or not all(isinstance(one, str | Path | Mapping) for one in some):
+        raise OptionError(f"clusters must be a file, words with their clusters, or a list of these, not {some!r:.60}")
+    return tuple(some)
 
 
 def merged_settings(settings: Settings | Mapping[str, object] | None, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,8 @@ def train(
     The other options (see `sapo.training.plan.Options`) are:
 
     - `format`, `label`, `columns` and `encoding`: how to read files;
+    - `clusters`: word clusters that `sapo cluster` or another tool has made: a file, or a dictionary of words and bits,
+      or a list of these;
     - `min_count`: leave out features that occur less often; `stream`: a directory for shards of the data, if it is
       larger than memory;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or

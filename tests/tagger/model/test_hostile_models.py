@@ -351,7 +351,7 @@ def test_frozen_keys_that_no_vocabulary_has_do_not_go_on(model: Model) -> None:
     rests.flags.writeable = False
     tables = dataclasses.replace(encoder.tables, frozen=encoder.tables.frozen._replace(rests=rests))
     with pytest.raises(SapoError, match="changed or damaged"):
-        type(encoder)(encoder.templates, encoder.columns, encoder.views, tables).growing()
+        type(encoder)(encoder.templates, encoder.strings, encoder.views, tables).growing()
 
 
 def test_a_network_of_absurd_size_is_refused_at_once(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_equal_models_are_equal_files_and_different_ones_are_not(model: Model, p
 
 def test_the_file_is_mapped_not_copied(path: Path) -> None:
     loaded = load_model(path)
-    (strings,) = (table.small_arrays()["blob"] for table in loaded.encoder.columns.values())
+    (strings,) = (table.small_arrays()["blob"] for table in loaded.encoder.strings.values())
     assert not strings.flags.owndata
     assert not strings.flags.writeable
 

@@ -27,16 +27,17 @@ from sapo.corpus.labeled import Labeled, read_labeled, with_evidence
 from sapo.errors import DataError, OptionError
 from sapo.features.building import FeatureCounter
 from sapo.features.encoded import EncodedCorpus
-from sapo.features.encoder import TemplateEncoder, fields_of
+from sapo.features.encoder import TemplateEncoder, header_of
+from sapo.features.knowledge import Knowledge
 from sapo.features.layout import FeatureLayout, views_of
 from sapo.features.strings import StringTable, array_of, valid_offsets
 from sapo.features.tables import make_tables
-from sapo.features.template import TemplateSet, parse_templates, template_text
+from sapo.features.template import TemplateSet
 from sapo.features.words import ViewValues
 from sapo.jit.arrays import Ints, Longs, joined_offsets
 from sapo.learn.records import DevSet
 from sapo.learn.settings import AUTO
-from sapo.tagger.arrayfile import load_arrays, save_arrays
+from sapo.tagger.arrayfile import checksum_of, load_arrays, save_arrays
 from sapo.tagger.file import check_constraints
 from sapo.tags.constraints import Constraints, bans_of, broken_rules, constraints_of
 from sapo.tags.labels import learn_as, refuse_missing
@@ -44,7 +45,15 @@ from sapo.tags.recognition import transition_counts
 from sapo.tags.schemes import TABLE
 from sapo.text.learning import Evidence, rules_of
 from sapo.text.tokens import Rules
-from sapo.training.data import Pick, TrainingData, default_template, encoded_dev_set, reader_of, reading_of
+from sapo.training.data import (
+    Pick,
+    TrainingData,
+    default_template,
+    encoded_dev_set,
+    reader_of,
+    reading_of,
+    templates_with_knowledge,
+)
 from sapo.training.gold import Gold, already_in, check_number, mended_notes, read_rules, scheme_to_learn
 from sapo.training.plan import LabelOptions, Plan, StreamOptions
 from sapo.training.shards.corpus import ShardedCorpus
@@ -83,8 +92,7 @@ def sharded_data(plan: Plan, stream: StreamOptions, say: Say, pick: Pick = defau
     if not set(given.first.columns) - {LABEL}:
         raise DataError(f"{path}: has ready-made features and no words; `stream` needs words and a template")
     template = pick(given.first, plan.labels.marks) if plan.template is None else plan.template
-    text, source = template_text(template)
-    templates = parse_templates(text, given.first.columns, source)
+    templates = templates_with_knowledge(plan, template, given.first)
     jit.compile_kernels()
     directory = Path(stream.directory)
     cache = _Cache(directory, _manifest(plan, stream, path, templates), plan, templates, say)
@@ -147,6 +155,7 @@ def _request(plan: Plan, path: Path, templates: TemplateSet, shard: int, old: Ma
         "input": _identity(path, old.get("input")),
         "template": templates.text,
         "columns": list(templates.file_columns),
+        "knowledge": checksum_of(templates.knowledge.header(), templates.knowledge.arrays()),
         "reading": {
             name: value if value is None or isinstance(value, str | int) else list(value)
             for name, value in reading.items()
@@ -197,7 +206,8 @@ class _Cache:
     def _all_strings(self) -> "_Strings":
         """Return the strings of all shards."""
         if self.strings is None:
-            self.strings = _Strings({name: StringTable() for name in self.templates.columns})
+            tables = {name: StringTable() for name in self.templates.columns}
+            self.strings = _Strings(tables, self.templates.knowledge)
             for number, entry in enumerate(self.manifest.shards):
                 arrays = load_checked(ids_path(self.directory, number), entry.ids)
                 for name, table in self.strings.tables.items():
@@ -235,7 +245,7 @@ class _Cache:
     def encoder(self) -> TemplateEncoder:
         """Return the encoder: from the file of the dictionary, or counted now."""
         path = self.directory / DICTIONARY
-        header = {"template": self.templates.text, "file_columns": list(self.templates.file_columns)}
+        header = header_of(self.templates)
         if self.manifest.dictionary:
             try:
                 return TemplateEncoder.from_arrays(header, load_arrays(path, SHARD)[1])
@@ -289,7 +299,7 @@ class _Cache:
         session = encoder.session()
         for done, number in enumerate(waiting, 1):
             entry = self.manifest.shards[number]
-            ids, gold, offsets = _read_ids(self.directory, number, entry, tuple(encoder.columns))
+            ids, gold, offsets = _read_ids(self.directory, number, entry, tuple(encoder.strings))
             corpus = session.encode_ids(ids, offsets)
             entry = replace(
                 entry,
@@ -328,6 +338,7 @@ class _Strings:
     """The strings of the input so far: of each column, and the labels."""
 
     columns: dict[str, StringTable]
+    knowledge: Knowledge  # makes some of the columns
     labels: StringTable = field(default_factory=StringTable)
 
     @property
@@ -338,10 +349,10 @@ class _Strings:
     def add(self, blocks: Sequence[Block]) -> dict[str, np.ndarray]:
         """Return the arrays of a shard with these blocks: the numbers of their strings, and the new strings."""
         before = {name: len(table) for name, table in self.tables.items()}
-        arrays: dict[str, np.ndarray] = {
-            f"{name}.ids": np.concatenate([table.add_fields(*fields_of(block, name)) for block in blocks])
-            for name, table in self.columns.items()
-        }
+        arrays: dict[str, np.ndarray] = {}
+        for name, table in self.columns.items():
+            numbers = [table.add_fields(*self.knowledge.fields_of(block, name)) for block in blocks]
+            arrays[f"{name}.ids"] = np.concatenate(numbers)
         arrays[LABEL] = np.concatenate([self.labels.add_fields(*block.column(LABEL)) for block in blocks])
         arrays["offsets"] = joined_offsets(block.offsets for block in blocks)
         for name, table in self.tables.items():

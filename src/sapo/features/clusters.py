@@ -1,0 +1,223 @@
+"""Read files of word clusters, and look up the cluster of each word.
+
+Words that occur in the same places are in the same cluster. The path from the root of a tree to a cluster is a string
+of bits, whose beginnings stand for larger clusters (Brown et al. 1992). So a word that training has never seen
+shares features with words that it has.
+
+These forms of a file are read, each of them also compressed:
+
+    bits<TAB>word<TAB>count    as the tools of Liang (2005) and Owoputi et al. (2013), and `sapo cluster`, write it
+    word<TAB>cluster           any name or number of a cluster, or bits
+    {"word": 123, ...}         JSON; a string is the name of a cluster, or bits; a number is a path whose first bit is
+                               the lowest one, as in the tables of spaCy, and 0 is no cluster
+"""
+
+import json
+import lzma
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sapo.corpus.files import check_utf8, read_chunks, read_whole, show_path
+from sapo.corpus.scanner import read_lines
+from sapo.errors import DataError, check_limit
+from sapo.features.strings import StringTable, array_of, fields, narrow, widen, within
+from sapo.jit.arrays import Bytes, Ints, Longs
+
+PATH_BITS = 20  # of a number in JSON: those of spaCy have at most 18
+MOST_NESTED = 10_000  # brackets and braces in a file of JSON: words may have some
+MOST_BYTES = 1 << 30  # of the words of a model, unpacked
+UNPACKING = 1 << 28  # bytes of memory that unpacking them may take
+_DIGIT = re.compile(r"\d")
+_BITS = re.compile(r"[01]+", re.ASCII)
+
+
+class Clusters:
+    """The clusters of words. A word that is missing has the cluster of its nearest spelling, if there is one.
+
+    >>> clusters = Clusters({"paris": "0110", "19##": "10", "the": "111"})
+    >>> [clusters.find(word) for word in ("Paris", "1984", "The", "Rome")]
+    ['0110', '10', '111', None]
+    """
+
+    kind = "clusters"
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        names = StringTable(dict.fromkeys(paths.values()))
+        words = sorted(paths)
+        self._set(words, names, names.find([paths[word] for word in words]))
+
+    def _set(self, words: Iterable[str], names: StringTable, clusters: Ints) -> None:
+        self._words, self._names, self._clusters = StringTable(words), names, clusters
+        data, starts, ends = fields(names.strings())
+        # the last one, -1, stands for no cluster: an empty field
+        self._data, self._starts, self._ends = data, np.append(starts, np.int32(0)), np.append(ends, np.int32(0))
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Clusters":
+        """Read a file; raise SapoError if it has another form or is empty."""
+        name = show_path(path)
+        chunks = read_chunks(path)
+        start = next((chunk for chunk in chunks if chunk.strip()), b"").lstrip()
+        paths = _read_json(path, name) if start[:1] == b"{" else _read_lines(path, name)
+        if not paths:
+            raise DataError(f"{name}: has no word with a cluster; expected lines of bits, word and count")
+        return cls(paths)
+
+    def find(self, word: str) -> str | None:
+        """Return the cluster of a word, or None."""
+        cluster = int(self.numbers(*fields([word]))[0])
+        return None if cluster < 0 else self._names[cluster]
+
+    def numbers(self, data: Bytes, starts: Ints, ends: Ints) -> Ints:
+        """Return the number of the cluster of each word, -1 if it has none."""
+        words = self._words.find_fields(data, starts, ends)
+        unknown = np.flatnonzero(words < 0)
+        if len(unknown):
+            distinct = StringTable()
+            which = distinct.add_fields(data, starts[unknown], ends[unknown])
+            words[unknown] = self._nearest(distinct.strings())[which]
+        return np.where(words < 0, np.int32(-1), self._clusters[words])
+
+    def _nearest(self, words: list[str]) -> Ints:
+        """Return the known word that is nearest to each of these: in lower case, with another sign for digits."""
+        found = np.full(len(words), -1, np.int32)
+        left = np.arange(len(words))
+        for spelling in _SPELLINGS:
+            found[left] = self._words.find([spelling(words[place]) for place in left.tolist()])
+            left = np.flatnonzero(found < 0)
+            if not len(left):
+                break
+        return found
+
+    def fields(self, data: Bytes, starts: Ints, ends: Ints, offsets: Longs) -> tuple[Bytes, Ints, Ints]:
+        """Return the clusters of words as a column, which is empty where a word has none."""
+        numbers = self.numbers(data, starts, ends)
+        return self._data, self._starts[numbers], self._ends[numbers]
+
+    def lines(self, column: str) -> list[str]:
+        """Return the templates that use the clusters, which are in this column."""
+        return [f"{column}[{at}]" for at in WINDOW] + [
+            f"prefix({column}[{at}], {length})" for length in PREFIXES for at in WINDOW
+        ]
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of a model file. The words are sorted: packed, they take a quarter of their bytes."""
+        text = "\n".join(self._words.strings()).encode("utf-8", "surrogatepass")
+        packed = lzma.compress(text, lzma.FORMAT_XZ, preset=6)
+        return {
+            "words": np.frombuffer(packed, np.uint8),
+            "clusters": narrow(self._clusters),
+            **{f"names.{key}": array for key, array in self._names.small_arrays().items()},
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], name: str) -> "Clusters":
+        """Return the clusters of a model file; raise ValueError or KeyError if its arrays do not fit together."""
+        names = StringTable.from_small_arrays(arrays, f"{name}.names")
+        numbers = widen(arrays, f"{name}.clusters")
+        words = _unpacked(array_of(arrays, f"{name}.words", np.uint8).tobytes()).split("\n")
+        if len(words) != len(numbers) or len(set(words)) != len(words) or not within(numbers, len(names)):
+            raise ValueError(name)
+        clusters = cls.__new__(cls)
+        clusters._set(words, names, numbers)
+        return clusters
+
+
+WINDOW = (-1, 0, 1)  # chosen on dev files, like the lengths: twice as many lines gain nothing
+PREFIXES = (4, 6, 10)  # bits
+
+
+def _hashed(word: str) -> str:
+    return _DIGIT.sub("#", word)
+
+
+def _zeroed(word: str) -> str:
+    return _DIGIT.sub("0", word)
+
+
+_SPELLINGS = (
+    str.lower,
+    _hashed,
+    lambda word: _hashed(word.lower()),
+    _zeroed,
+    lambda word: _zeroed(word.lower()),
+)
+
+
+def _unpacked(packed: bytes) -> str:
+    """Return the words of a model file; raise ValueError if they are not packed text, or more than is allowed."""
+    unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=UNPACKING)
+    try:
+        text = unpacker.decompress(packed, MOST_BYTES)
+    except lzma.LZMAError:
+        raise ValueError("words") from None
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("words")
+    return text.decode("utf-8", "surrogatepass")
+
+
+def _read_lines(path: str | Path, name: str) -> dict[str, str]:
+    """Return the cluster of each word of a file with a word on each line; the first line of a word counts."""
+    paths: dict[str, str] = {}
+    bits_first: bool | None = None
+    for number, raw in read_lines(path, "write one word per line"):
+        check_utf8(raw, name, number)
+        line = raw.decode().rstrip("\r")
+        parts = line.split("\t") if "\t" in line else line.split()
+        if not line.strip():
+            continue
+        if len(parts) not in (2, 3) or not all(parts[:2]):
+            raise _broken(name, number, line)
+        if bits_first is None:
+            bits_first = _BITS.fullmatch(parts[0]) is not None and (len(parts) == 3 or not _BITS.fullmatch(parts[1]))
+        bits, word = parts[:2] if bits_first else parts[1::-1]
+        if bits_first and not _BITS.fullmatch(bits):
+            raise _broken(name, number, line)
+        paths.setdefault(word, bits)
+        check_limit("words", len(paths), f"{name}:{number}", "words with a cluster")
+    return paths
+
+
+def _broken(name: str, number: int, line: str) -> DataError:
+    return DataError(
+        f"{name}:{number}: expected bits, a word and its count, or a word and its cluster, separated by tabs; "
+        f"found {line[:60]!r}"
+    )
+
+
+def _read_json(path: str | Path, name: str) -> dict[str, str]:
+    """Return the cluster of each word of an object in JSON."""
+    data = read_whole(path)
+    check_utf8(data, name, 1)
+    text = data.decode("utf-8-sig")
+    if text.count("[") + text.count("{") > MOST_NESTED:
+        raise DataError(f"{name}: expected an object of words and clusters, found lists or objects inside it")
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name}: is not valid JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise DataError(f"{name}: expected an object of words and clusters, found {type(found).__name__}")
+    paths = {}
+    for word, cluster in found.items():
+        if "\n" in word:
+            continue
+        if isinstance(cluster, str) and cluster:
+            paths[word] = cluster
+        elif isinstance(cluster, int) and not isinstance(cluster, bool) and 0 <= cluster < 1 << PATH_BITS:
+            if cluster:
+                paths[word] = format(cluster, "b")[::-1].ljust(PATH_BITS, "0")
+        else:
+            raise DataError(
+                f"{name}: the cluster of {word!r:.60} must be text or a whole number below {1 << PATH_BITS:,}, "
+                f"not {cluster!r:.40}"
+            )
+    check_limit("words", len(paths), name, "words with a cluster")
+    return paths

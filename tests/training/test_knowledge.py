@@ -1,0 +1,162 @@
+"""Knowledge of words: the model that learns with clusters is the one that learns from a column of clusters."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sapo
+from sapo.corpus.formats import read
+from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.errors import SapoError
+from sapo.features.clusters import PREFIXES, WINDOW, Clusters
+from sapo.features.knowledge import Knowledge
+from sapo.features.template import parse_templates, template_text
+from sapo.tagger.prune import pruned
+
+PAIRS = [
+    (list(one.columns["word"]), list(one.tags))
+    for one in read(sample_path("train"), columns=COLUMNS, label="chunk")
+    if one.tags
+][:150]
+WORDS = sorted({word.lower() for words, _ in PAIRS for word in words})
+PATHS = {word: format(place % 37, "06b") for place, word in enumerate(WORDS) if place % 5}
+CLUSTERS = Clusters(PATHS)
+SETTINGS: dict[str, Any] = {"epochs": 3, "rate": 0.2, "strength": 0.3, "calibrate": False}
+NEW = [["Unseen", "words", "and", "The", "Bank", "of", "1999"], ["rain", "."]]
+
+
+def with_column(words: list[str]) -> list[tuple[str, str]]:
+    return [(word, CLUSTERS.find(word) or "") for word in words]
+
+
+@pytest.fixture(scope="module")
+def tagger() -> sapo.Tagger:
+    return sapo.train(PAIRS, clusters=PATHS, template="ner", **SETTINGS)
+
+
+def test_it_is_the_same_as_a_column_of_clusters(tagger: sapo.Tagger, tmp_path: Path) -> None:
+    lines = [f"cluster[{at}]" for at in WINDOW]
+    lines += [f"prefix(cluster[{at}], {length})" for length in PREFIXES for at in WINDOW]
+    (tmp_path / "template").write_text(template_text("ner")[0] + "\n".join(lines))
+    pairs = [(with_column(words), tags) for words, tags in PAIRS]
+    twin = sapo.train(pairs, columns=["word", "cluster"], template=tmp_path / "template", **SETTINGS)
+    assert twin.columns == ("word", "cluster")
+    assert tagger.columns == ("word",)
+    for words in [*NEW, *(words for words, _ in PAIRS[:20])]:
+        own, other = tagger.nbest(words, 3), twin.nbest(with_column(words), 3)
+        assert [(one.tags, one.score) for one in own] == [(one.tags, one.score) for one in other]
+
+
+def test_a_saved_model_needs_no_second_file(tagger: sapo.Tagger, tmp_path: Path) -> None:
+    tagger.save(tmp_path / "m.sapo")
+    loaded = sapo.Tagger.load(tmp_path / "m.sapo")
+    assert loaded.columns == ("word",)
+    assert [loaded.tag(words) for words in NEW] == [tagger.tag(words) for words in NEW]
+    names = loaded.model.encoder.feature_names(range(loaded.model.encoder.features))
+    assert any(name.startswith("cluster[0] = ") for name in names)
+
+
+def test_a_file_and_words_with_bits_are_the_same(tagger: sapo.Tagger, tmp_path: Path) -> None:
+    path = tmp_path / "clusters.txt"
+    path.write_text("".join(f"{bits}\t{word}\t1\n" for word, bits in PATHS.items()))
+    for given in (path, str(path), [path]):
+        model = sapo.train(PAIRS, clusters=given, template="ner", **SETTINGS)
+        assert np.array_equal(model.model.parameters.rows.arrays.values, tagger.model.parameters.rows.arrays.values)
+
+
+def test_streamed_sentences_have_them_too(tagger: sapo.Tagger, tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("\n".join("".join(f"{w} {t}\n" for w, t in zip(*pair, strict=True)) for pair in PAIRS))
+    streamed = {"stream": tmp_path / "cache", "columns": ["word", "label"], "template": "ner", **SETTINGS}
+    model = sapo.train(path, clusters=PATHS, **streamed)
+    assert model.model.encoder.features == tagger.model.encoder.features
+    assert model.columns == ("word",)
+    again = sapo.train(path, clusters=PATHS, **streamed)
+    assert [again.tag(words) for words in NEW] == [model.tag(words) for words in NEW]
+    with pytest.raises(SapoError, match="knowledge"):
+        sapo.train(path, clusters={"rain": "0"}, **streamed)
+
+
+def test_a_model_that_learns_more_looks_up_new_words(tagger: sapo.Tagger) -> None:
+    trainer = sapo.Trainer(tagger)
+    new = next(word for word in PATHS if word.isalpha())
+    trainer.update([([new.upper(), "zzz"], ["B-NP", "I-NP"])] * 3)
+    assert trainer.tagger.tag([new.upper(), "zzz"]) == ["B-NP", "I-NP"]
+    assert trainer.tagger.columns == ("word",)
+
+
+def test_a_pruned_model_keeps_them(tagger: sapo.Tagger) -> None:
+    assert sapo.Tagger(pruned(tagger.model, 1e-9)).tag(NEW[0]) == tagger.tag(NEW[0])
+
+
+def test_several_files_are_several_columns(tmp_path: Path) -> None:
+    model = sapo.train(PAIRS, clusters=[PATHS, {"the": "x"}], template="ner", **SETTINGS)
+    assert {"cluster", "cluster2"} <= set(model.model.encoder.strings)  # type: ignore[attr-defined]
+
+
+def test_a_column_of_the_data_keeps_its_name() -> None:
+    pairs = [([(word, "c") for word in words], tags) for words, tags in PAIRS]
+    model = sapo.train(pairs, columns=["word", "cluster"], clusters=PATHS, template="ner", **SETTINGS)
+    assert "cluster2" in model.model.encoder.strings  # type: ignore[attr-defined]
+
+
+KNOWLEDGE = Knowledge("word", {"cluster": CLUSTERS})
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("cluster(word[0], 6)", "prefix(cluster[0], 6)"),
+        ("cluster(word[-1])", "cluster[-1]"),
+        ("cluster[1] & lower(word)", "cluster[1] & lower(word[0])"),
+        ("label[-1] & cluster(word, 4)", "label[-1] & prefix(cluster[0], 4)"),
+    ],
+)
+def test_templates_can_use_them(line: str, shown: str) -> None:
+    templates = parse_templates(line, ["word", "label"], knowledge=KNOWLEDGE)
+    assert str(templates.templates[0]) == shown
+    assert templates.read_columns == ("word",)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("cluster(lower(word), 6)", "cluster is known of the words as they are, not of 'lower(word[0])'"),
+        ("cluster(pos, 6)", "cluster is known of the words as they are, not of 'pos[0]'"),
+        ("cluster(word, 0)", "0 is not between 1 and 100"),
+        ("clusters(word, 2)", "unknown function 'clusters'; did you mean 'cluster'?"),
+    ],
+)
+def test_a_wrong_use_is_an_error(line: str, message: str) -> None:
+    with pytest.raises(SapoError) as caught:
+        parse_templates(line, ["word", "pos", "label"], knowledge=KNOWLEDGE)
+    assert message in str(caught.value)
+
+
+def test_a_template_with_lines_of_its_own_gets_no_others() -> None:
+    assert KNOWLEDGE.complete("word[0]\ncluster(word, 4)") == "word[0]\ncluster(word, 4)"
+    assert len(KNOWLEDGE.complete("word[0]").splitlines()) == 1 + len(WINDOW) * (1 + len(PREFIXES))
+    crfpp = parse_templates(KNOWLEDGE.complete("U01:%x[0,0]\nB\n"), ["word", "label"], knowledge=KNOWLEDGE)
+    assert {"word", "cluster"} == set(crfpp.columns)
+    assert crfpp.transitions
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clusters": 3}, "clusters must be a file, words with their clusters, or a list of these, not 3"),
+        ({"clusters": "no such file"}, "no such file"),
+        ({"clusters": PATHS, "learner": "bilstm-sapo"}, "clusters: bilstm-sapo does not use them"),
+    ],
+)
+def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SapoError) as caught:
+        sapo.train(PAIRS, **options)
+    assert message in str(caught.value)
+
+
+def test_ready_made_features_have_no_words() -> None:
+    with pytest.raises(SapoError, match="no words to look up in clusters"):
+        sapo.train([([{"w": "rain"}], ["NN"])], clusters=PATHS)
