@@ -151,6 +151,14 @@ def test_distinct_names_are_counted() -> None:
     assert len(NameList.of(["Ann", "ann"], any_case=False)) == 2
 
 
+def test_names_are_cut_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [f"w{number % 7} w{number}" for number in range(50)] * 2
+    whole = NameList.of(listed).arrays()
+    monkeypatch.setattr(module, "AT_ONCE", 20)
+    batches = NameList.of(listed).arrays()
+    assert all(np.array_equal(whole[key], batches[key]) for key in whole)
+
+
 def test_equal_lists_have_equal_arrays() -> None:
     one, two = (NameList.of(["b c", "a", "b d"]).arrays() for _ in range(2))
     assert all(np.array_equal(one[key], two[key]) for key in one)
@@ -269,9 +277,9 @@ def test_a_list_may_have_another_encoding(tmp_path: Path) -> None:
         ("a.jsonl", b'{"name": "Ann"}\n{"name"\n', r"a\.jsonl:2: not JSON \(.*\); write one object per line"),
         ("a.jsonl", b"[" * 9999, r"a\.jsonl:1: not JSON"),
         ("a.jsonl", b'"Ann"\n', r"a\.jsonl:1: expected an object such as \{\"name\": \"New York\"\}, found 'Ann'"),
-        ("a.jsonl", b'{"nam": "Ann"}\n', r"a\.jsonl:1: has no key 'name'; did you mean 'nam'\?"),
-        ("a.jsonl", b'{"x": 1, "y": 2}\n', r"a\.jsonl:1: has no key 'name'; known: x, y"),
-        ("a.jsonl", b'{"name": 3}\n', r"a\.jsonl:1: 'name' must be a text, found 3; put quotes around it"),
+        ("a.jsonl", b'{"nam": "Ann"}\n', r"a\.jsonl:1: has no column 'name'; did you mean 'nam'\?"),
+        ("a.jsonl", b'{"x": 1, "y": 2}\n', r"a\.jsonl:1: has no column 'name'; known: x, y"),
+        ("a.jsonl", b'{"name": 3}\n', r"a\.jsonl:1: a name must be a text, found 3; put quotes around it"),
         ("a.jsonl", b'{"name": "\xf6"}\n', r"a\.jsonl:1: not UTF-8: byte 0xf6"),
     ],
 )  # fmt: skip
@@ -283,7 +291,7 @@ def test_a_mistake_in_a_file_is_reported_with_its_place(tmp_path: Path, file: st
 
 def test_a_column_that_is_not_there_is_reported_with_those_that_are(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,title\n1,Ann\n")
-    with pytest.raises(DataError, match=r"a\.csv: has no column 'place'; known: id, title"):
+    with pytest.raises(DataError, match=r"a\.csv:2: has no column 'place'; known: id, title"):
         NameList.read(tmp_path / "a.csv", column="place")
     (tmp_path / "a.txt").write_text("Ann\n")
     with pytest.raises(
@@ -297,6 +305,10 @@ def test_a_file_that_is_not_there_and_names_of_python_are_reported(tmp_path: Pat
         NameList.read(tmp_path / "names.txt")
     with pytest.raises(DataError, match=r"^names: no names; write one name per line$"):
         NameList.of([])
+    with pytest.raises(OptionError, match=r"^expected a list of names, found the text 'names\.txt'; read a file with "):
+        NameList.of("names.txt")
+    with pytest.raises(DataError, match=r"^names:2: a name must be a text, found 3; put quotes around it$"):
+        NameList.of(["a", 3])  # type: ignore[list-item]
     with pytest.raises(DataError, match=r"^names:2: a name of 2,000 characters is longer than 1,000"):
         NameList.of(["a", "b" * 2000])
 

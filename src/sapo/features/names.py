@@ -12,24 +12,23 @@ for each node but the root: its atom, and flags. The k-th group of siblings belo
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sapo import jit
 from sapo.corpus.files import check_utf8, parse_json, show_path
 from sapo.corpus.scanner import read_lines
-from sapo.errors import DataError, OptionError, check_limit, did_you_mean
+from sapo.errors import LISTED, DataError, OptionError, check_limit, did_you_mean
 from sapo.features.strings import StringTable, array_of, fields, narrow, widen, within
-from sapo.features.words import AT_ONCE
 from sapo.jit import inlined, kernel
 from sapo.jit.arrays import Bools, Bytes, Growable, Ints, Longs, offsets_of
 from sapo.text.tokens import ACCENT, IDEOGRAPH
 
 KEY = "name"  # the column of CSV, or the key of JSONL, unless the caller gives another
 LONGEST = 1000  # characters of a name, and therefore atoms
+AT_ONCE = 1_000_000  # characters of names that are cut together
 REMEMBERED = 100_000  # distinct words whose atoms are kept while texts are tagged
 INTERNING = 30  # pairs of labels that take as long as numbering an atom (see `jit.prepare`)
 NAME, ALIAS, PARENT, LAST = 1, 2, 4, 8  # flags: a name ends here, or another form of one; has children; last sibling
@@ -78,18 +77,20 @@ class NameList:
     @classmethod
     def of(cls, names: Iterable[str], *, any_case: bool = True) -> "NameList":
         """Return a list of these names."""
+        if isinstance(names, str):
+            raise OptionError(f"expected a list of names, found the text '{names:.40}'; read a file with NameList.read")
         return cls._of_places(enumerate(names, 1), "names", any_case)
 
     @classmethod
     def _of_places(cls, names: Iterable[tuple[int, str]], place: str, any_case: bool) -> "NameList":
         """Return the list of names, each of which has a line number for messages."""
         table, atoms, sizes, flags = StringTable(), [], [], []
-        names, count = iter(names), 0
+        count = 0
         with jit.no_garbage(lasting=False):  # collecting would take a third of the time
-            while batch := list(islice(names, AT_ONCE)):
+            for batch in _batches(names, place):
                 count += len(batch)
                 check_limit("names", count, place, "names")
-                forms, aliases = _forms(batch, place)
+                forms, aliases = _forms(batch)
                 data, starts, ends, lengths = _cut(forms + aliases, any_case)
                 jit.prepare(pairs=INTERNING * len(starts))
                 atoms.append(table.add_fields(data, starts, ends))
@@ -158,15 +159,28 @@ class _SeenWords:
         return words
 
 
-def _forms(batch: Sequence[tuple[int, str]], place: str) -> tuple[list[str], list[str]]:
-    """Return the names that do not consist of marks only, and other forms of some of them."""
-    for number, name in batch:
+def _batches(names: Iterable[tuple[int, str]], place: str) -> Iterator[list[str]]:
+    """Yield names together until they have a million characters: the objects of their atoms take 100 times as much."""
+    batch, size = [], 0
+    for number, name in names:
+        if not isinstance(name, str):
+            raise DataError(f"{place}:{number}: a name must be a text, found {name!r:.40}; put quotes around it")
         if len(name) > LONGEST:
             raise DataError(
                 f"{place}:{number}: a name of {len(name):,} characters is longer than {LONGEST:,} ('{name[:30]}...'); "
                 "write one name per line"
             )
-    forms = [name.replace("\n", " ") for _, name in batch if name[:1].isalnum() or any(map(str.isalnum, name))]
+        batch.append(name)
+        size += len(name)
+        if size > AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    yield batch
+
+
+def _forms(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the names that do not consist of marks only, and other forms of some of them."""
+    forms = [name.replace("\n", " ") for name in names if name[:1].isalnum() or any(map(str.isalnum, name))]
     if _NOT.search("\n".join(forms)) is None:  # one search is faster than many
         return forms, []
     return forms, [_NOT.sub(r" \g<0>", form) for form in forms if _NOT.search(form)]
@@ -214,9 +228,12 @@ def _trie_of(table: StringTable, atoms: Ints, flags: Bytes) -> Trie:
     nodes = len(flags) + 1
     last = np.flatnonzero(flags & LAST)
     parents = np.flatnonzero(np.append(PARENT, flags) & PARENT)
-    sorted_siblings = (atoms[1:] > atoms[:-1]) | (flags[:-1] & LAST != 0) if len(atoms) == len(flags) else np.zeros(1)
     if not (
-        len(last) == len(parents) and last[-1] == len(flags) - 1 and within(atoms, len(table)) and sorted_siblings.all()
+        len(atoms) == len(flags)
+        and len(last) == len(parents)
+        and last[-1] == len(flags) - 1
+        and within(atoms, len(table))
+        and ((atoms[1:] > atoms[:-1]) | (flags[:-1] & LAST != 0)).all()  # siblings are sorted
     ):
         raise ValueError("name list")
     sizes = np.zeros(nodes, np.int32)
@@ -283,58 +300,49 @@ def find_names(
             begin = max(after, begin + 1)
 
 
-def _read(path: str | Path, column: str | None) -> Iterator[tuple[int, str]]:
-    """Yield the names of a file with their lines."""
+def _read(path: str | Path, column: str | None) -> Iterator[tuple[int, Any]]:
+    """Yield the names of a file, with their lines; `_batches` checks them."""
+    place = show_path(path)
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     kind = next((suffix for suffix in reversed(suffixes) if suffix not in PACKED), "")
-    if kind in (".csv", ".tsv"):
-        return _read_table(path, column)
-    if kind == ".jsonl":
-        return _read_jsonl(path, column or KEY)
-    if column is not None:
-        raise OptionError(
-            f"{show_path(path)}: a list with one name per line has no column '{column}'; leave `column` out, or give a "
-            "file that ends in .csv, .tsv or .jsonl"
-        )
-    return _read_lines(path)
-
-
-def _read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    lines = read_lines(path, "write one name per line")
-    while batch := list(islice(lines, AT_ONCE)):
-        check_utf8(b"\n".join([line for _, line in batch]), show_path(path), batch[0][0])
-        for number, line in batch:
-            name = line.decode().strip()
-            if name and name[0] != "#":
-                yield number, name
-
-
-def _read_table(path: str | Path, column: str | None) -> Iterator[tuple[int, str]]:
+    if kind not in (".csv", ".tsv", ".jsonl"):
+        if column is not None:
+            raise OptionError(
+                f"{place}: a list with one name per line has no column '{column}'; leave `column` out, or give a file "
+                "that ends in .csv, .tsv or .jsonl"
+            )
+        yield from _lines(path)
+        return
     from sapo.corpus.exchange.rows import read_csv  # here, since tagging does not need it
 
-    for number, row in read_csv(path):
+    for number, row in _json_rows(path) if kind == ".jsonl" else read_csv(path):
         if column is None:
-            column = next((title for title in row if title.lower() == KEY), next(iter(row)))
+            first = KEY if kind == ".jsonl" else next(iter(row))
+            column = next((title for title in row if title.lower() == KEY), first)
         if column not in row:
-            raise DataError(f"{show_path(path)}: has no column '{column}'{did_you_mean(column, row)}")
-        if name := row[column].strip():
+            raise DataError(f"{place}:{number}: has no column '{column}'{did_you_mean(column, list(row)[:LISTED])}")
+        yield number, row[column]
+
+
+def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    for number, line in read_lines(path, "write one name per line"):
+        if not line.isascii():
+            check_utf8(line, show_path(path), number)
+        name = line.decode().strip()
+        if name and name[0] != "#":
             yield number, name
 
 
-def _read_jsonl(path: str | Path, key: str) -> Iterator[tuple[int, str]]:
-    for number, line in read_lines(path, "write one name per line"):
+def _json_rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in read_lines(path, "write one object per line"):
         if not line.strip():
             continue
-        check_utf8(line, show_path(path), number)
         place = f"{show_path(path)}:{number}"
+        check_utf8(line, show_path(path), number)
         try:
-            record = parse_json(line.decode())
+            row = parse_json(line.decode())
         except (ValueError, RecursionError) as error:
             raise DataError(f"{place}: not JSON ({error}); write one object per line") from None
-        if not isinstance(record, dict):
-            raise DataError(f'{place}: expected an object such as {{"{key}": "New York"}}, found {record!r:.40}')
-        if key not in record:
-            raise DataError(f"{place}: has no key '{key}'{did_you_mean(key, record)}")
-        if not isinstance(record[key], str):
-            raise DataError(f"{place}: '{key}' must be a text, found {record[key]!r:.40}; put quotes around it")
-        yield number, record[key]
+        if not isinstance(row, dict):
+            raise DataError(f'{place}: expected an object such as {{"{KEY}": "New York"}}, found {row!r:.40}')
+        yield number, row
