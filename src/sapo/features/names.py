@@ -2,7 +2,8 @@
 
 Lists and corpora rarely agree on tokens: Coca-Cola and Coca - Cola, O'Neil and O 'Neil, U.S. and U. S. are the same
 names. So names and tokens are cut further, into atoms: runs of letters, runs of digits, single marks, and single
-ideographs. A name matches tokens whose atoms, joined, are its own. It begins and ends where a token does.
+ideographs. A name matches tokens that have its atoms in the same order; it begins and ends where a token does. Curly
+apostrophes count as straight ones, and short dashes as hyphens.
 
 A list is a trie of atoms in flat arrays. Node 0 is the root; the others are in breadth-first order, so the children of
 a node are next to each other, those of later nodes follow, and siblings are sorted by atom. A file needs two numbers
