@@ -1,4 +1,4 @@
-"""Targets that read corpora, text, tables, templates, rules and word vectors."""
+"""Targets that read corpora, text, tables, templates, rules, name lists and word vectors."""
 
 import json
 import struct
@@ -6,13 +6,19 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fuzz.doors import file, piped, room
-from fuzz.target import BYTES, JSON, Target, small
+from fuzz.target import ARRAYS, BYTES, JSON, Target, small
 from sapo.check.doctor import examine
 from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
+from sapo.errors import DataError
+from sapo.features.names import NameList
+from sapo.features.strings import fields
 from sapo.features.template import PRESETS, parse_templates, template_text
 from sapo.neural.vectors import read_vectors
+from sapo.tagger.arrayfile import pack_arrays, unpack_arrays
 from sapo.tags.constraints import Constraints, bans_of
 from sapo.training.gold import read_rules
 
@@ -46,6 +52,11 @@ BRAT = b"Ann sees Rome .\nShe sings\x00T1\tPER 0 3\tAnn\nT2\tLOC 9 10;11 13\tRo 
 TEXT = "Mr. Smith didn't pay $5.50. “No!” he said… www.x.org a@b.de 東京です。\n\nNew paragraph 's n't".encode()
 RULES = b"forbid B-NP B-VP\nallow O I-*\nstart O B-*\nend * # comment\n"
 VECTORS = b"3 2\nthe 0.1 0.2\ncat -1 2e3\nNew York 1 1\n"
+LISTS = (
+    "# cities\nNew York\nÅrhus\nCoca-Cola\nDon't\n京都\n--\n".encode(),
+    b'name,id\n"New\nYork",1\nO\'Neil,2\n',
+    b'{"name": "New York", "id": 1}\n{"name": "U.S."}\n',
+)
 BINARY = b"2 3\nthe " + bytes(range(12)) + b"\ncat " + bytes(12) + b"\n"
 # A table as JSON: the target writes it as Arrow, so that what is tried is what a sound file can hold.
 NAMES = {"info": {"features": {"ner_tags": {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}}}}}
@@ -155,6 +166,31 @@ def _vectors(data: bytes) -> None:
     read_vectors(file("vectors.txt", data))
 
 
+def _names(data: bytes) -> None:
+    ending = "jsonl" if data.startswith(b"{") else "csv" if b"," in data[:10] else "txt"
+    _find_names(NameList.read(file(f"names.{ending}", data), any_case=len(data) % 2 == 0))
+
+
+def _name_arrays(data: bytes) -> None:
+    try:
+        names = NameList.from_arrays(unpack_arrays(data, "names", "a list")[1], "list")
+    except (ValueError, KeyError) as error:
+        raise DataError(f"damaged: {error}") from None
+    _find_names(names)
+
+
+def _find_names(names: NameList) -> None:
+    words = ["in", "New", "York", "O", "'Neil", "do", "n't", "don't", "京", "都", "--", "", "U.S."] * 5
+    data, _, ends = names.fields(*fields(words), np.array([0, 7, 7, len(words)]))
+    assert len(ends) == len(words)
+    assert ends.max() <= len(data)
+
+
+def _name_seeds() -> list[bytes]:
+    names = NameList.of(["New York", "New York City", "York", "O'Neil", "Don't", "京都", "a b c d"])
+    return [pack_arrays({}, {f"list.{key}": array for key, array in names.arrays().items()})]
+
+
 def _given(*seeds: bytes) -> Callable[[], list[bytes]]:
     return lambda: list(seeds)
 
@@ -182,5 +218,7 @@ READERS: dict[str, Target] = {
     "check": Target(_check, _given(SAMPLE)),
     "templates": Target(_template, lambda: [template_text(name)[0].encode() for name in PRESETS]),
     "rules": Target(_rules, _given(RULES)),
+    "names": Target(_names, _given(*LISTS)),
+    "name-arrays": Target(_name_arrays, _name_seeds, ARRAYS),
     "vectors": Target(_vectors, lambda: [VECTORS, BINARY, _binary_seed()], BYTES),
 }

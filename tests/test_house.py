@@ -13,10 +13,10 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 198,
-    "lines": 46400,
+    "files": 199,
+    "lines": 46750,
     "files under 60 lines": 4,
-    "modules with one importer": 33,
+    "modules with one importer": 34,
     "class names used twice": 2,
     "functions with **x: Any": 11,
     "docstrings 'X in, Y out'": 0,

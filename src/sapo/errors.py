@@ -200,7 +200,8 @@ class Limits:
     templates: int = 10_000  # in a file
     rules: int = 1 << 20  # of a file of rules
     rule: int = 10_000
-    words: int = 10_000_000  # of a file of clusters or names
+    words: int = 10_000_000  # of a file of clusters: all of them are in memory
+    names: int = 10_000_000  # of a name list: all of them are in memory
     sentences: int = 1_000_000  # of a project of sapo teach: all of them are in memory
     n: int = 1_000  # taggings of a sentence: the search keeps them in a sorted list
 
