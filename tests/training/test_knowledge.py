@@ -160,3 +160,67 @@ def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None
 def test_ready_made_features_have_no_words() -> None:
     with pytest.raises(SapoError, match="no words to look up in clusters"):
         sapo.train([([{"w": "rain"}], ["NN"])], clusters=PATHS)
+
+
+LISTS = {"city": ["New York", "Oslo"], "firm": ["Coca-Cola", "Oslo Bank"]}
+CITIES = [(["He", "left", "New", "York", "for", "Oslo"], ["O", "O", "B-LOC", "I-LOC", "O", "B-LOC"])]
+CITIES += [
+    (["The", "Oslo", "Bank", "sued", "Coca", "-", "Cola"], ["O", "B-ORG", "I-ORG", "O", *["B-ORG"], *["I-ORG"] * 2])
+]
+CITIES += [([f"w{i}", "met", f"P{i}"], ["O", "O", "B-PER"]) for i in range(20)]
+COLUMNS_OF_CITIES = {
+    "city": [["O", "O", "B", "I", "O", "B"], ["O", "B", "O", "O", "O", "O", "O"]],
+    "firm": [["O"] * 6, ["O", "B", "I", "O", "B", "I", "I"]],
+}
+
+
+def test_names_are_the_same_as_columns_of_them(tmp_path: Path) -> None:
+    tagger = sapo.train(CITIES, names=LISTS, template="ner", **SETTINGS)
+    lines = [f"{kind}[{at}]" for kind in LISTS for at in (-1, 0, 1)]
+    (tmp_path / "template").write_text(template_text("ner")[0] + "\n".join(lines))
+    columns = [[COLUMNS_OF_CITIES[kind][i] if i < 2 else ["O"] * 3 for kind in LISTS] for i in range(len(CITIES))]
+    pairs = [(list(zip(words, *columns[i], strict=True)), tags) for i, (words, tags) in enumerate(CITIES)]
+    twin = sapo.train(pairs, columns=["word", *LISTS], template=tmp_path / "template", **SETTINGS)
+    for (words, _), (tokens, _) in zip(CITIES, pairs, strict=True):
+        own, other = tagger.nbest(words, 3), twin.nbest(tokens, 3)
+        assert [(one.tags, one.score) for one in own] == [(one.tags, one.score) for one in other]
+
+
+def test_a_saved_model_knows_the_names(tmp_path: Path) -> None:
+    (tmp_path / "cities.txt").write_text("New York\nOslo\n")
+    tagger = sapo.train(CITIES, names={"city": tmp_path / "cities.txt"}, clusters=PATHS, template="ner", **SETTINGS)
+    tagger.save(tmp_path / "m.sapo")
+    loaded = sapo.Tagger.load(tmp_path / "m.sapo")
+    for words, _ in CITIES:
+        assert [one.score for one in loaded.nbest(words, 2)] == [one.score for one in tagger.nbest(words, 2)]
+
+
+def test_a_list_that_was_made_from_the_training_data_is_refused() -> None:
+    train = [([f"w{i}", "met", f"P{i}"], ["O", "O", "B-PER"]) for i in range(60)]
+    dev = [([f"w{i}", "met", f"P{i}"], ["O", "O", "B-PER"]) for i in range(60, 120)]
+    names = {"person": [words[2] for words, _ in train]}
+    with pytest.raises(SapoError, match="100 % of the spans of the training data are in the list 'person'"):
+        sapo.train(train, names=names, **SETTINGS)
+    with pytest.raises(SapoError, match="it seems to be made from them"):
+        sapo.train(train, dev=dev, names=names, **SETTINGS)
+    everybody = {"person": [words[2] for words, _ in train + dev]}
+    assert sapo.train(train, dev=dev, names=everybody, **SETTINGS).tag(["w", "met", "P100"]) == ["O", "O", "B-PER"]
+    some = {"person": names["person"][:40]}
+    assert sapo.train(train, names=some, **SETTINGS).columns == ("word",)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["Oslo"], "names must be a dictionary of kinds and files or lists"),
+        ({"a b": ["Oslo"]}, "a kind must be a word of letters, digits and _"),
+        ({"label": ["Oslo"]}, "a kind must be a word of letters, digits and _"),
+        ({"word": ["Oslo"]}, "there is a column 'word' already; choose another kind, such as word_names"),
+        ({"city": 3}, "city must be a file or a list of names, not 3"),
+        ({"city": []}, "no names"),
+    ],
+)
+def test_wrong_names_are_errors(names: Any, message: str) -> None:
+    with pytest.raises(SapoError) as caught:
+        sapo.train(CITIES, names=names, **SETTINGS)
+    assert message in str(caught.value)

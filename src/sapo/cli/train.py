@@ -3,7 +3,7 @@
 import dataclasses
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -109,7 +109,7 @@ class TrainCommand(GroupedCommand):
 
     groups = {  # noqa: RUF012
         "Files": ("output", "dev", "format", "encoding", "columns", "label", "missing"),
-        "Features and labels": ("template", "clusters", "min_count", "scheme", "rules", "class_weight"),
+        "Features and labels": ("template", "clusters", "names", "min_count", "scheme", "rules", "class_weight"),
         "Learning": ("learner", "n", "rate", "strength", "epochs", "threads", "seed", "more"),
         "Long runs": ("log", "checkpoint", "resume", "stream"),
         "More sentences for a model": ("continued", "new_labels"),
@@ -141,6 +141,12 @@ class TrainCommand(GroupedCommand):
     multiple=True,
     metavar="FILE",
     help="Word clusters, made by sapo cluster or elsewhere (bits, word and count on each line). May be repeated.",
+)
+@click.option(
+    "--names",
+    multiple=True,
+    metavar="KIND=FILE",
+    help="Names of a kind, such as city=cities.txt: one on each line, or CSV or JSONL. May be repeated.",
 )
 @format_option
 @encoding_option
@@ -229,6 +235,7 @@ def train_command(
         given["columns"] = split_names(given.get("columns"))
         if "class_weight" in given:
             given["class_weight"] = parse_class_weight(given["class_weight"])
+        given["names"] = parse_names(given["names"])
         plan = make_plan(train, dev=dev, template=template, learner=learner, settings=settings, **given)
         plan = plan if checkpoint is None else dataclasses.replace(plan, checkpoint=checkpoint)
         find_system(learner).check()
@@ -288,11 +295,12 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
         "the template": None if plan.template in PRESETS else plan.template,
         "the rules": rules,
         **{f"the clusters {path}": path for path in plan.clusters},
+        **{f"the names {path}": path for path in plan.names.values()},
         "the vectors": None if plan.network is None else plan.network.vectors,
     }
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     refuse_other_file(output)
-    for source in (train, dev, rules, continued, *plan.clusters):
+    for source in (train, dev, rules, continued, *plan.clusters, *plan.names.values()):
         if isinstance(source, str | Path):
             if source in (train, dev) and Path(source).is_dir():
                 format_of(source, plan.reading.get("format"))  # some formats are directories
@@ -342,9 +350,9 @@ def _continue(
     from sapo.cli.progress import make_progress
     from sapo.training.update import PASSES, Trainer
 
-    if plan.dev or plan.template or plan.clusters or plan.checkpoint or log:
+    if plan.dev or plan.template or plan.clusters or plan.names or plan.checkpoint or log:
         raise OptionError(
-            "--continue works without --dev, --template, --clusters, --checkpoint and --log; leave them out"
+            "--continue works without --dev, --template, --clusters, --names, --checkpoint and --log; leave them out"
         )
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise OptionError(
@@ -421,6 +429,23 @@ def parse_class_weight(text: str) -> dict[str, float] | str:
             raise OptionError(f"--class-weight has two weights for '{label}'; give one")
         weights[label] = weight
     return weights
+
+
+def parse_names(given: Sequence[str]) -> dict[str, str]:
+    """Return the files of name lists by their kind.
+
+    >>> parse_names(["city=lists/cities.txt", "first=first.csv"])
+    {'city': 'lists/cities.txt', 'first': 'first.csv'}
+    """
+    files: dict[str, str] = {}
+    for text in given:
+        kind, equals, file = text.partition("=")
+        if not (kind and equals and file):
+            raise OptionError(f"--names must be a kind and a file, such as city=cities.txt, not '{text}'")
+        if kind in files:
+            raise OptionError(f"--names has two files for '{kind}'; join them, or give one of them another kind")
+        files[kind] = file
+    return files
 
 
 def unused_options(plan: "Plan", given: Collection[str]) -> list[str]:

@@ -79,8 +79,9 @@ class Knowledge:
     def from_arrays(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Knowledge":
         """Return the knowledge of a file; raise ValueError, KeyError or TypeError if it does not fit together."""
         from sapo.features.clusters import Clusters  # which most models do without
+        from sapo.features.names import NameList
 
-        kinds = {source.kind: source for source in (Clusters,)}
+        kinds: dict[str, type[Clusters | NameList]] = {Clusters.kind: Clusters, NameList.kind: NameList}
         columns = {
             name: kinds[kind].from_arrays(arrays, f"knowledge.{name}") for name, kind in header["columns"].items()
         }

@@ -33,6 +33,7 @@ AT_ONCE = 1_000_000  # characters of names that are cut together
 REMEMBERED = 100_000  # distinct words whose atoms are kept while texts are tagged
 INTERNING = 30  # pairs of labels that take as long as numbering an atom (see `jit.prepare`)
 NAME, ALIAS, PARENT, LAST = 1, 2, 4, 8  # flags: a name ends here, or another form of one; has children; last sibling
+LINES = ("COLUMN[-1]", "COLUMN[0]", "COLUMN[1]")  # pairs of them and shapes gain nothing on dev files
 B, I, O = range(3)  # noqa: E741
 TAGS = b"BIO"
 PACKED = (".gz", ".zip")
@@ -60,6 +61,8 @@ class NameList:
     >>> b" ".join(data[a:b].tobytes() for a, b in zip(starts, ends)).decode()
     'B I O B I I'
     """
+
+    kind = "names"
 
     def __init__(self, table: StringTable, atoms: Ints, flags: Bytes, *, any_case: bool) -> None:
         self.any_case = any_case
@@ -119,6 +122,10 @@ class NameList:
         found = np.full(len(words), O, np.int32)
         find_names(words, offsets, seen.offsets.used, seen.atoms.used, self._trie, found)
         return np.frombuffer(bytearray(TAGS), np.uint8), found, found + np.int32(1)
+
+    def lines(self, column: str) -> list[str]:
+        """Return the templates that use the names, which are in this column."""
+        return [line.replace("COLUMN", column) for line in LINES]
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of a model file."""

@@ -18,12 +18,13 @@ from sapo.corpus.blocks import LABEL, Block, Sentence, is_table
 from sapo.corpus.files import show_path
 from sapo.corpus.formats import format_of, read_blocks
 from sapo.corpus.labeled import Labeled, Source, read_labeled, read_pairs, with_evidence
-from sapo.errors import DataError, DataWarning
+from sapo.errors import DataError, DataWarning, OptionError
 from sapo.features.building import build_encoder
 from sapo.features.clusters import Clusters
 from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
 from sapo.features.encoder import Encoder, TemplateEncoder
 from sapo.features.knowledge import NOTHING, Knowledge
+from sapo.features.names import B, I, NameList
 from sapo.features.ready import FeatureEncoder, build_feature_encoder, build_from_batches
 from sapo.features.strings import StringTable, label_ids
 from sapo.features.template import TemplateSet, parse_templates, template_text
@@ -36,11 +37,12 @@ from sapo.learn.weights import Weights
 from sapo.neural.options import Texts
 from sapo.tagger.files import ReadingOptions
 from sapo.tags.labels import refuse_missing
-from sapo.tags.schemes import Notation, looks_like_spans, notation_of
+from sapo.tags.schemes import Notation, label_kinds, looks_like_spans, notation_of
+from sapo.tags.spans import read_spans
 from sapo.text.learning import Evidence, rules_of, unlearned
 from sapo.text.tokens import Rules
 from sapo.training.gold import Gold, make_gold
-from sapo.training.plan import Plan
+from sapo.training.plan import Names, Plan
 from sapo.training.shards.corpus import ShardedCorpus
 
 # The share of words outside spans is below this for phrases: 0.03 in CoNLL-2000, and 0.39 if only its noun phrases are
@@ -185,12 +187,63 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
 def templates_with_knowledge(plan: Plan, template: str | Path, first: Block) -> TemplateSet:
     """Return the templates of a run, for data with this first block, and the knowledge that they use."""
     text, source = template_text(template)
-    sources: dict[str, Clusters] = {}
+    sources: dict[str, Clusters | NameList] = {}
     for given in plan.clusters:
         name = next(name for name in map(_column_name, count(1)) if name not in (*first.columns, *sources))
         sources[name] = Clusters(given) if isinstance(given, Mapping) else Clusters.read(given)
+    for kind, names in plan.names.items():
+        if kind in (*first.columns, *sources):
+            raise OptionError(f"names: there is a column '{kind}' already; choose another kind, such as {kind}_names")
+        sources[kind] = found = _name_list(names)
+        _refuse_harvested(kind, found, plan, first)
     knowledge = Knowledge(word_column(first), sources) if sources else NOTHING
     return parse_templates(knowledge.complete(text), first.columns, source, knowledge)
+
+
+def _name_list(names: Names) -> NameList:
+    if isinstance(names, NameList):
+        return names
+    return NameList.read(names) if isinstance(names, str | Path) else NameList.of(names)
+
+
+HARVESTED = 0.9  # share of the spans of the training data that no list from elsewhere has
+FEWEST_SPANS = 30  # to tell
+
+
+def _refuse_harvested(kind: str, names: NameList, plan: Plan, first: Block) -> None:
+    """Raise SapoError if a list was made from the training data, unless it has the names of the dev data as well.
+
+    All names of the training data are in such a list, so a model learns to trust it alone, and finds no others.
+    """
+    share = _share_in_list(names, first)
+    if share < HARVESTED:
+        return
+    if plan.dev is not None:
+        dev = read_labeled(plan.dev, "dev data", **reading_of(plan.reading)).first
+        if _share_in_list(names, dev) >= HARVESTED:
+            return
+    raise OptionError(
+        f"names: {100 * share:.0f} % of the spans of the training data are in the list '{kind}', so it seems to be "
+        "made from them; a model would trust it alone, and miss all other names; take a list from elsewhere"
+    )
+
+
+def _share_in_list(names: NameList, block: Block) -> float:
+    """Return the share of the spans of a block that are names of the list; 0 if there are too few spans to tell."""
+    table = StringTable()
+    tags = table.add_fields(*block.column(LABEL))
+    labels = table.strings()
+    if not looks_like_spans(labels):
+        return 0.0
+    spans = read_spans(label_kinds(labels), tags, block.offsets)
+    if len(spans.starts) < FEWEST_SPANS:
+        return 0.0
+    _, found, _ = names.fields(*block.column(word_column(block)), block.offsets)  # places in BIO
+    begins = np.append(found == B, True)
+    inside = np.append(0, np.cumsum(found == I))
+    whole = inside[spans.ends] - inside[spans.starts] == spans.ends - spans.starts - 1
+    ends = np.append(found != I, True)[spans.ends]
+    return float(np.mean(begins[spans.starts] & whole & ends))
 
 
 def _column_name(number: int) -> str:
@@ -238,7 +291,7 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
         raise DataError(
             "a template makes features from words; leave it out, because these tokens already have features"
         )
-    _refuse_clusters(plan, "training data")
+    _refuse_knowledge(plan, "training data")
     tokens, tags = read_pairs(listed, "training data", counted)
     jit.compile_kernels()
     table = StringTable()
@@ -252,9 +305,10 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
     return TrainingData(encoder, gold, {}, "ready-made features", dev, plan.labels.missing, scales=scales)
 
 
-def _refuse_clusters(plan: Plan, name: str) -> None:
-    if plan.clusters:
-        raise DataError(f"{name}: has ready-made features and no words to look up in clusters; leave the clusters out")
+def _refuse_knowledge(plan: Plan, name: str) -> None:
+    for what in ("clusters", "names"):
+        if getattr(plan, what):
+            raise DataError(f"{name}: has ready-made features and no words to look up in {what}; leave the {what} out")
 
 
 def _scales(plan: Plan, corpus: EncodedCorpus, encoder: FeatureEncoder) -> Floats:
@@ -267,7 +321,7 @@ def _encode_feature_blocks(plan: Plan, data: Source, given: Labeled, reading: di
     """Encode the ready-made features of a file. A template, if given, would need words."""
     if plan.template is not None:
         raise DataError(f"{given.name}: has ready-made features and no words; leave the template out")
-    _refuse_clusters(plan, given.name)
+    _refuse_knowledge(plan, given.name)
     jit.compile_kernels()
     table = StringTable()
     numbers = [np.empty(0, np.int32)]

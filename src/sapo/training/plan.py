@@ -7,8 +7,10 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
+from sapo.corpus.blocks import LABEL
 from sapo.corpus.labeled import Source
 from sapo.errors import DataError, OptionError, choice, did_you_mean
+from sapo.features.names import NameList
 from sapo.learn import BATCH_DEFAULTS, LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.settings import AUTO, CHOSEN, Option, Settings, options_of, settle
@@ -25,6 +27,7 @@ CHECKPOINT = "checkpoint"  # its name in a cache directory
 
 
 Clusters = str | Path | Mapping[str, str]
+Names = str | Path | Sequence[str] | NameList  # a file, or the names themselves
 
 
 class LearningOptions(TypedDict, total=False):
@@ -42,6 +45,7 @@ class Options(ReadingOptions, LearningOptions, total=False):
     """The options of a training run that are given by keyword; `settings` has all others, and may have these, too."""
 
     clusters: "Clusters | Sequence[Clusters] | None"  # files of word clusters, or mappings of words to clusters
+    names: "Mapping[str, Names] | None"  # lists of names by their kind
     min_count: int  # leave out features that occur less often
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
     resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
@@ -104,6 +108,7 @@ class Plan:
     template: str | Path | None = None  # default: the preset that suits the columns
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     clusters: tuple[Clusters, ...] = ()  # files of word clusters, or mappings of words to clusters
+    names: Mapping[str, Names] = field(default_factory=dict)  # lists of names by their kind
     min_count: int = 1  # leave out features that occur less often
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
@@ -153,10 +158,11 @@ def make_plan(
     given["scheme"] = None if scheme == KEEP or (scheme == AUTO and "scheme" not in own) else scheme
     labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
     network = network_options(learner, _take(given, NETWORK))
-    features = _take(given, ("clusters", "min_count", "stream", "resume"))
-    features["clusters"] = _listed(features.get("clusters"))
-    if features["clusters"] and learner in LAYERS:
-        raise OptionError(f"clusters: {learner} does not use them; choose a linear learner, such as sapo")
+    features = _take(given, ("clusters", "names", "min_count", "stream", "resume"))
+    features["clusters"], features["names"] = _listed(features.get("clusters")), _kinds(features.get("names"))
+    for name in ("clusters", "names"):
+        if features[name] and learner in LAYERS:
+            raise OptionError(f"{name}: {learner} does not use them; choose a linear learner, such as sapo")
     if isinstance(features.get("stream"), str | Path):
         features["stream"] = StreamOptions(features["stream"])
     if features.get("stream") is not None:
@@ -189,6 +195,20 @@ def _listed(clusters: Any) -> tuple[Clusters, ...]:
     if not isinstance(some, Sequence) or not all(isinstance(one, str | Path | Mapping) for one in some):
         raise OptionError(f"clusters must be a file, words with their clusters, or a list of these, not {some!r:.60}")
     return tuple(some)
+
+
+def _kinds(names: Any) -> dict[str, Names]:
+    """Return the lists of names by their kind, which must be the name of a column."""
+    if not isinstance(names, Mapping | None):
+        raise OptionError(f"names must be a dictionary of kinds and files or lists, not {names!r:.60}")
+    for kind, source in (names or {}).items():
+        if not isinstance(kind, str) or not kind.isascii() or not kind.isidentifier() or kind == LABEL:
+            raise OptionError(
+                f"names: a kind must be a word of letters, digits and _, such as person, not {kind!r:.60}"
+            )
+        if not isinstance(source, str | Path | Sequence | NameList):
+            raise OptionError(f"names: {kind} must be a file or a list of names, not {source!r:.60}")
+    return dict(names or {})
 
 
 def merged_settings(settings: Settings | Mapping[str, object] | None, options: Mapping[str, Any]) -> dict[str, Any]:
