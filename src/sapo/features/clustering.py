@@ -21,6 +21,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Growable, Ints, Longs, offsets_of
 
 CLUSTERS = 500
-MOST_CLUSTERS = 2000  # merging them takes time by the third power: a minute for 2000
+MOST_CLUSTERS = 2000  # merging them takes time by the third power: half a minute for 2000
 LEAST_COUNT = 3  # rarer words have too few neighbors
 PASSES = 10
 FEW = 0.005  # share of the words: a pass that moves fewer is the last one
@@ -48,7 +49,8 @@ _UNWRITABLE = re.compile("[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029\ud800-\udfff]")  
 Watch = Callable[[str], None]  # takes a line that says how far the work is
 
 
-class ClusteredWord(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ClusteredWord:
     """A word, the path to its cluster in the tree, and how often it occurs."""
 
     word: str
@@ -118,9 +120,7 @@ def cluster_words(
     return sorted(found, key=lambda one: (one.bits, -one.count))
 
 
-def number_words(
-    blocks: Iterable[Block], min_count: int | None, watch: Watch
-) -> tuple[Ints, list[str], list[int]]:
+def number_words(blocks: Iterable[Block], min_count: int | None, watch: Watch) -> tuple[Ints, list[str], list[int]]:
     """Return a text as numbers, its words (word 1 first), and how often each occurs; the most frequent word is first.
 
     A word of the text is 1 or higher, or `RARE`. A `BORDER` is before and after each sentence.
