@@ -284,7 +284,7 @@ def format_of_text(beginning: str) -> str:
 
 
 def _beginning(path: str | Path) -> str:
-    """Return the first whole lines of a file, or a part of the first. Standard input can still be read from its start."""
+    """Return the first whole lines of a file, or a part of the first line. Nothing is taken from standard input."""
     if str(path) == "-":
         peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
         data: bytes = b"" if peek is None else peek(PEEKED)

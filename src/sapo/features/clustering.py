@@ -83,16 +83,16 @@ def cluster_words(
     a cluster, and a `DataWarning` says so.
 
     >>> from sapo.corpus.blocks import Sentence, block_from_sentences
-    >>> text = ["a dog barks", "the dog barks", "a cat sleeps", "the cat sleeps"]
+    >>> text = ["a dog barks", "the dog barks", "a cat sleeps", "the cat sleeps", "a dog"]
     >>> block = block_from_sentences([Sentence({"word": tuple(line.split())}) for line in text])
     >>> for one in cluster_words([block], clusters=3, min_count=2):
     ...     print(one.bits, one.word, one.count)
-    0 a 2
+    0 a 3
     0 the 2
-    10 barks 2
-    10 sleeps 2
-    11 dog 2
-    11 cat 2
+    10 dog 3
+    10 cat 2
+    11 barks 2
+    11 sleeps 2
     """
     if not 2 <= clusters <= MOST_CLUSTERS:
         raise OptionError(f"`clusters` must be between 2 and {MOST_CLUSTERS:,}, not {clusters:,}")
@@ -113,7 +113,7 @@ def cluster_words(
     jit.prepare(pairs=clusters * (len(following.words) + clusters**2))
     classes = exchange(following, preceding, clusters, passes, watch)
     watch("building the tree of the clusters")
-    pairs = np.ascontiguousarray(classes.pairs[:clusters, :clusters])
+    pairs = np.roll(classes.pairs, (1, 1), (0, 1))  # the border becomes the first class
     merges = jit.call_interruptibly(merge_classes, pairs, n_log_n_table(), steps=float(clusters) ** 3)
     paths = paths_of(merges)
     found = map(ClusteredWord, words, (paths[one] for one in classes.of_word[1:].tolist()), counts)
@@ -421,7 +421,8 @@ def rise(n: int, more: int, table: Doubles) -> float:
 class Tree(NamedTuple):
     """The classes that are left while they are merged: the first `left` rows and columns of each array.
 
-    Merging a and b costs own[a] + own[b] - kept[a, b]: the terms of the likelihood that have a or b, now and then.
+    Class 0 has the border, and is not merged. Merging a and b costs own[a] + own[b] - kept[a, b]: the terms of the
+    likelihood with a or b now, less those with their union.
     """
 
     pairs: Ints  # [classes, classes] N
@@ -429,36 +430,37 @@ class Tree(NamedTuple):
     firsts: Longs  # [classes]
     seconds: Longs  # [classes]
     own: Doubles  # [classes] the sum of h over the row and the column of a class, less h of its sums
-    kept: Doubles  # [classes, classes] for a < b: what is left after the merge, and what own[a] + own[b] has twice
+    kept: Doubles  # [classes, classes] for a < b: the terms of their union, and those that own[a] and own[b] share
 
 
 @kernel
 def merge_classes(pairs: Ints, table: Doubles) -> Longs:
     """Merge two classes at a time until one is left, those for which the likelihood falls least.
 
-    Return the two nodes of each merge: [classes - 1, 2]. Nodes are numbered: first the classes, then the merges.
+    Return the two nodes of each merge: [classes - 1, 2]. Nodes are numbered: first the classes without that of the
+    border, then the merges.
     """
-    count = len(pairs)
-    tree = plant(pairs)
-    for a in range(count):
-        tree.own[a] = own_terms(a, count, tree, table)
-        for b in range(a):
-            tree.kept[b, a] = kept_terms(b, a, count, tree, table)
-    nodes = np.arange(count)
+    tree, count = plant(pairs), len(pairs) - 1
+    for a in range(1, len(pairs)):
+        tree.own[a] = own_terms(a, len(pairs), tree, table)
+        for b in range(1, a):
+            tree.kept[b, a] = kept_terms(b, a, len(pairs), tree, table)
+    nodes = np.arange(-1, count)  # of each class that is left
     merges = np.zeros((count - 1, 2), np.int64)
-    for left in range(count, 1, -1):
+    for step in range(count - 1):
+        left = len(pairs) - step
         a, b = cheapest(left, tree)
-        step = count - left
         merges[step, 0], merges[step, 1] = nodes[a], nodes[b]
         change_terms(a, -1.0, left, tree, table)
         change_terms(b, -1.0, left, tree, table)
         join(a, b, left, tree)
-        nodes[a], nodes[b] = count + step, nodes[left - 1]
-        change_terms(a, 1.0, left - 1, tree, table)
-        tree.own[a] = own_terms(a, left - 1, tree, table)
-        for c in range(left - 1):
+        left -= 1
+        nodes[a], nodes[b] = count + step, nodes[left]
+        change_terms(a, 1.0, left, tree, table)
+        tree.own[a] = own_terms(a, left, tree, table)
+        for c in range(1, left):
             if c != a:
-                tree.kept[min(a, c), max(a, c)] = kept_terms(a, c, left - 1, tree, table)
+                tree.kept[min(a, c), max(a, c)] = kept_terms(a, c, left, tree, table)
     return merges
 
 
@@ -511,7 +513,7 @@ def union_terms(one: Ints, other: Ints, left: int, table: Doubles) -> float:
 def change_terms(c: int, sign: float, left: int, tree: Tree, table: Doubles) -> None:
     """Add the terms with class c to those of all other classes and pairs, or subtract them.
 
-    Terms of c itself are changed, too; they are wrong afterwards, and the caller computes them again.
+    Terms of c itself and of the border are changed, too. The former are computed again, the latter are not used.
     """
     for a in range(left):
         tree.own[a] += sign * (n_log_n(tree.pairs[c, a], table) + n_log_n(tree.turned[c, a], table))
@@ -530,8 +532,8 @@ def add_union_terms(count: int, others: Ints, sign: float, table: Doubles, kept:
 @kernel
 def cheapest(left: int, tree: Tree) -> tuple[int, int]:
     """Return the two classes whose merge costs least; of equal ones, the first."""
-    best, first, second = np.inf, 0, 1
-    for a in range(left):
+    best, first, second = np.inf, 1, 2
+    for a in range(1, left):
         for b in range(a + 1, left):
             cost = tree.own[a] + tree.own[b] - tree.kept[a, b]
             if cost < best:
