@@ -13,8 +13,8 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 198,
-    "lines": 46400,
+    "files": 200,
+    "lines": 47172,
     "files under 60 lines": 4,
     "modules with one importer": 33,
     "class names used twice": 2,

@@ -120,7 +120,10 @@ def test_with_fewer_words_than_clusters_each_word_is_a_cluster(run: Any, text: P
         (["{text}", "--clusters", "1"], "--clusters must be between 2 and 2,000, not 1"),
         (["{text}", "--clusters", "9999"], "--clusters must be between 2 and 2,000, not 9,999"),
         (["{text}", "--min-count", "0"], "--min-count must be between 1 and 1,000,000, not 0"),
-        (["{text}", "--min-count", "1000"], "the text has 72 tokens, but fewer than 2 words that occur 1,000 times"),
+        (
+            ["{text}", "--min-count", "1000"],
+            "the text has 72 tokens, but fewer than 2 words with a count of 1,000 or more",
+        ),
         (["{text}", "--format", "txet"], "unknown format 'txet'; did you mean 'text'?"),
         (["{empty}"], "the text is empty; give a file with words"),
         (["{latin}"], "{latin}:2: not UTF-8: byte 0xd6 at place 1 of the line; it looks like latin-1: use --encoding"),

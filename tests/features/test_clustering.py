@@ -266,7 +266,7 @@ def test_the_work_is_reported() -> None:
         (
             [["a", "a", "a", "b"]],
             {},
-            "the text has 4 tokens, but fewer than 2 words that occur 3 times; give more text",
+            "the text has 4 tokens, but fewer than 2 words with a count of 3 or more; give",
         ),
         ([["a"]], {"clusters": 1}, "`clusters` must be between 2 and 2,000, not 1"),
         ([["a"]], {"clusters": 2001}, "`clusters` must be between 2 and 2,000, not 2,001"),

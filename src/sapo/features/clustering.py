@@ -146,8 +146,8 @@ def number_words(blocks: Iterable[Block], min_count: int | None, watch: Watch) -
     chosen = chosen[[_UNWRITABLE.search(forms[one]) is None and forms[one] != "" for one in chosen.tolist()]]
     if len(chosen) < 2:
         raise DataError(
-            f"the text has {total:,} tokens, but fewer than 2 words that occur {least:,} times; give more text, or a "
-            "lower `min_count`"
+            f"the text has {total:,} tokens, but fewer than 2 words with a count of {least:,} or more; give more text, "
+            "or a lower `min_count`"
         )
     new = np.full(len(forms) + 1, RARE, np.int32)
     new[0] = BORDER
@@ -418,7 +418,7 @@ def rise(n: int, more: int, table: Doubles) -> float:
     return n_log_n(n + more, table) - n_log_n(n, table)
 
 
-class Tree(NamedTuple):
+class Forest(NamedTuple):
     """The classes that are left while they are merged: the first `left` rows and columns of each array.
 
     Class 0 has the border, and is not merged. Merging a and b costs own[a] + own[b] - kept[a, b]: the terms of the
@@ -440,32 +440,32 @@ def merge_classes(pairs: Ints, table: Doubles) -> Longs:
     Return the two nodes of each merge: [classes - 1, 2]. Nodes are numbered: first the classes without that of the
     border, then the merges.
     """
-    tree, count = plant(pairs), len(pairs) - 1
+    forest, count = plant(pairs), len(pairs) - 1
     for a in range(1, len(pairs)):
-        tree.own[a] = own_terms(a, len(pairs), tree, table)
+        forest.own[a] = own_terms(a, len(pairs), forest, table)
         for b in range(1, a):
-            tree.kept[b, a] = kept_terms(b, a, len(pairs), tree, table)
+            forest.kept[b, a] = kept_terms(b, a, len(pairs), forest, table)
     nodes = np.arange(-1, count)  # of each class that is left
     merges = np.zeros((count - 1, 2), np.int64)
     for step in range(count - 1):
         left = len(pairs) - step
-        a, b = cheapest(left, tree)
+        a, b = cheapest(left, forest)
         merges[step, 0], merges[step, 1] = nodes[a], nodes[b]
-        change_terms(a, -1.0, left, tree, table)
-        change_terms(b, -1.0, left, tree, table)
-        join(a, b, left, tree)
+        change_terms(a, -1.0, left, forest, table)
+        change_terms(b, -1.0, left, forest, table)
+        join(a, b, left, forest)
         left -= 1
         nodes[a], nodes[b] = count + step, nodes[left]
-        change_terms(a, 1.0, left, tree, table)
-        tree.own[a] = own_terms(a, left, tree, table)
+        change_terms(a, 1.0, left, forest, table)
+        forest.own[a] = own_terms(a, left, forest, table)
         for c in range(1, left):
             if c != a:
-                tree.kept[min(a, c), max(a, c)] = kept_terms(a, c, left, tree, table)
+                forest.kept[min(a, c), max(a, c)] = kept_terms(a, c, left, forest, table)
     return merges
 
 
 @kernel
-def plant(pairs: Ints) -> Tree:
+def plant(pairs: Ints) -> Forest:
     """Return the counts of the classes, and room for the terms."""
     count = len(pairs)
     turned = np.zeros((count, count), np.int32)
@@ -475,25 +475,25 @@ def plant(pairs: Ints) -> Tree:
             turned[b, a] = pairs[a, b]
             firsts[a] += pairs[a, b]
             seconds[b] += pairs[a, b]
-    return Tree(pairs.copy(), turned, firsts, seconds, np.zeros(count), np.zeros((count, count)))
+    return Forest(pairs.copy(), turned, firsts, seconds, np.zeros(count), np.zeros((count, count)))
 
 
 @kernel
-def own_terms(a: int, left: int, tree: Tree, table: Doubles) -> float:
+def own_terms(a: int, left: int, forest: Forest, table: Doubles) -> float:
     """Return the terms of the likelihood that have class a."""
-    total = -n_log_n(tree.pairs[a, a], table) - n_log_n(tree.firsts[a], table) - n_log_n(tree.seconds[a], table)
+    total = -n_log_n(forest.pairs[a, a], table) - n_log_n(forest.firsts[a], table) - n_log_n(forest.seconds[a], table)
     for c in range(left):
-        total += n_log_n(tree.pairs[a, c], table) + n_log_n(tree.turned[a, c], table)
+        total += n_log_n(forest.pairs[a, c], table) + n_log_n(forest.turned[a, c], table)
     return total
 
 
 @kernel
-def kept_terms(a: int, b: int, left: int, tree: Tree, table: Doubles) -> float:
+def kept_terms(a: int, b: int, left: int, forest: Forest, table: Doubles) -> float:
     """Return the terms that the union of a and b would have, and those that both a and b have now."""
-    N = tree.pairs
+    N = forest.pairs
     total = n_log_n(N[a, b], table) + n_log_n(N[b, a], table)
-    total -= n_log_n(tree.firsts[a] + tree.firsts[b], table) + n_log_n(tree.seconds[a] + tree.seconds[b], table)
-    total += union_terms(N[a], N[b], left, table) + union_terms(tree.turned[a], tree.turned[b], left, table)
+    total -= n_log_n(forest.firsts[a] + forest.firsts[b], table) + n_log_n(forest.seconds[a] + forest.seconds[b], table)
+    total += union_terms(N[a], N[b], left, table) + union_terms(forest.turned[a], forest.turned[b], left, table)
     # the sum has four terms for what is one cell of the union
     total -= n_log_n(N[a, a] + N[b, a], table) + n_log_n(N[a, b] + N[b, b], table)
     total -= n_log_n(N[a, a] + N[a, b], table) + n_log_n(N[b, a] + N[b, b], table)
@@ -510,16 +510,16 @@ def union_terms(one: Ints, other: Ints, left: int, table: Doubles) -> float:
 
 
 @kernel
-def change_terms(c: int, sign: float, left: int, tree: Tree, table: Doubles) -> None:
+def change_terms(c: int, sign: float, left: int, forest: Forest, table: Doubles) -> None:
     """Add the terms with class c to those of all other classes and pairs, or subtract them.
 
     Terms of c itself and of the border are changed, too. The former are computed again, the latter are not used.
     """
     for a in range(left):
-        tree.own[a] += sign * (n_log_n(tree.pairs[c, a], table) + n_log_n(tree.turned[c, a], table))
-    for counts in (tree.pairs[c], tree.turned[c]):
+        forest.own[a] += sign * (n_log_n(forest.pairs[c, a], table) + n_log_n(forest.turned[c, a], table))
+    for counts in (forest.pairs[c], forest.turned[c]):
         for a in range(left):
-            add_union_terms(counts[a], counts[a + 1 : left], sign, table, tree.kept[a, a + 1 : left])
+            add_union_terms(counts[a], counts[a + 1 : left], sign, table, forest.kept[a, a + 1 : left])
 
 
 @kernel
@@ -530,22 +530,22 @@ def add_union_terms(count: int, others: Ints, sign: float, table: Doubles, kept:
 
 
 @kernel
-def cheapest(left: int, tree: Tree) -> tuple[int, int]:
+def cheapest(left: int, forest: Forest) -> tuple[int, int]:
     """Return the two classes whose merge costs least; of equal ones, the first."""
     best, first, second = np.inf, 1, 2
     for a in range(1, left):
         for b in range(a + 1, left):
-            cost = tree.own[a] + tree.own[b] - tree.kept[a, b]
+            cost = forest.own[a] + forest.own[b] - forest.kept[a, b]
             if cost < best:
                 best, first, second = cost, a, b
     return first, second
 
 
 @kernel
-def join(a: int, b: int, left: int, tree: Tree) -> None:
+def join(a: int, b: int, left: int, forest: Forest) -> None:
     """Add class b to class a, where a < b. The last class takes the place of b."""
     last = left - 1
-    for N in (tree.pairs, tree.turned):
+    for N in (forest.pairs, forest.turned):
         for c in range(left):
             N[a, c] += N[b, c]
         for c in range(left):
@@ -554,14 +554,14 @@ def join(a: int, b: int, left: int, tree: Tree) -> None:
             N[b, c] = N[last, c]
         for c in range(left):
             N[c, b] = N[c, last]
-    for sums in (tree.firsts, tree.seconds):
+    for sums in (forest.firsts, forest.seconds):
         sums[a] += sums[b]
         sums[b] = sums[last]
-    tree.own[b] = tree.own[last]
+    forest.own[b] = forest.own[last]
     for c in range(b):
-        tree.kept[c, b] = tree.kept[c, last]
+        forest.kept[c, b] = forest.kept[c, last]
     for c in range(b + 1, last):
-        tree.kept[b, c] = tree.kept[c, last]
+        forest.kept[b, c] = forest.kept[c, last]
 
 
 def paths_of(merges: Longs) -> list[str]:
