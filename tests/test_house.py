@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 LIMITS = {
     "rooms": 17,
     "files": 200,
-    "lines": 47172,
+    "lines": 47176,
     "files under 60 lines": 4,
     "modules with one importer": 33,
     "class names used twice": 2,

@@ -99,6 +99,13 @@ def test_several_files_compressed_ones_and_standard_input_are_one_text(run: Any,
     assert run("cluster", tmp_path / "texts", "--format", "text", *FOUR).stdout == whole
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_the_format_of_long_standard_input_is_found(run: Any, encoding: str) -> None:
+    done = run("cluster", "-", *FOUR, "--encoding", encoding, input=(20 * columns()).encode(encoding))
+    assert done.stderr == "4 clusters of 9 words (1,440 tokens read as columns)\n"
+    assert read(done.stdout) == CLUSTERS
+
+
 def test_another_encoding_is_read(run: Any, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("Öl fließt .\nGeld fließt .\n".encode("latin-1") * 3)
     shown = run("cluster", tmp_path / "a.txt", "--clusters", "3", "--encoding", "latin-1", "-q").stdout

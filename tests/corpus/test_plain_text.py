@@ -136,6 +136,12 @@ def test_the_beginning_of_a_text_shows_how_it_is_cut(tmp_path: Path, beginning: 
     assert read_text(tmp_path / "b.txt", encoding="utf-16")[0] == format
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_line_that_is_cut_off_does_not_count(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.txt").write_text("The DT\ncat NN\n\n" * 10_000, encoding)
+    assert read_text(tmp_path / "a.txt", encoding=encoding)[0] == "columns"
+
+
 def test_the_file_extension_comes_before_the_beginning(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"tokens": ["a", "dog"]}\n')
     format, blocks = read_text(tmp_path / "a.jsonl")

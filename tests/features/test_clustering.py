@@ -38,7 +38,7 @@ from sapo.jit.arrays import Ints
 
 Text = list[list[str]]
 texts = st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8), min_size=4, max_size=20)
-counts = st.integers(3, 7).flatmap(
+counts = st.integers(2, 7).flatmap(
     lambda size: st.lists(st.lists(st.integers(0, 9), min_size=size, max_size=size), min_size=size, max_size=size)
 )
 
@@ -193,14 +193,14 @@ def test_each_merge_costs_least_likelihood(table: list[list[int]]) -> None:
     before = pairs.copy()
     merges = merge_classes(pairs, n_log_n_table())
     assert np.array_equal(pairs, before)
-    literal = Counter({(a - 1, b - 1): int(n) for (a, b), n in np.ndenumerate(pairs) if n})  # -1: the border
-    literal_merges(literal, merges.tolist(), len(pairs) - 1)
+    literal = Counter({(a, b): int(n) for (a, b), n in np.ndenumerate(pairs) if n})
+    literal_merges(literal, merges.tolist(), len(pairs))
 
 
 @given(counts)
 def test_the_paths_are_a_prefix_code_without_gaps(table: list[list[int]]) -> None:
     paths = paths_of(merge_classes(np.array(table, np.int32), n_log_n_table()))
-    assert len(paths) == len(table) - 1
+    assert len(paths) == len(table)
     assert not any(other.startswith(one) for one, other in itertools.permutations(paths, 2))
     assert sum(0.5 ** len(path) for path in paths) == 1
 

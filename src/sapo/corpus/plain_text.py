@@ -285,16 +285,19 @@ def format_of_text(beginning: str) -> str:
 
 def _beginning(path: str | Path) -> str:
     """Return the first whole lines of a file, or a part of the first line. Nothing is taken from standard input."""
+    encoding = "utf-8"
     if str(path) == "-":
         peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
-        data: bytes = b"" if peek is None else peek(PEEKED)
+        data, more = b"" if peek is None else peek(PEEKED), True
         if data.startswith(GZIP_MAGIC):
             with suppress(zlib.error):
-                data = zlib.decompressobj(31).decompress(data, PEEKED)
+                data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, PEEKED)
+        encoding = path.encoding if isinstance(path, EncodedPath) else encoding
     else:
-        data = next(read_chunks(path, PEEKED), b"")
-    whole = data.rpartition(b"\n")[0] if len(data) >= PEEKED else data
-    return (whole or data).decode("utf-8", "replace").removeprefix("\ufeff")
+        chunks = read_chunks(path, PEEKED)
+        data, more = next(chunks, b""), next(chunks, b"") != b""
+    text: str = data.decode(encoding, "replace").removeprefix("\ufeff")
+    return (text.rpartition("\n")[0] if more else "") or text
 
 
 @dataclass(frozen=True, slots=True)
