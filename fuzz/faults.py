@@ -45,6 +45,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "convert": ("convert", "train.txt", "OUT.jsonl"),
     "convert-gz": ("convert", "train.txt", "OUT.txt.gz"),
     "convert-brat": ("convert", "train.txt", "OUT.brat", "--to", "brat"),
+    "cluster": ("cluster", "train.txt", "-o", "OUT", "--clusters", "20", "-q"),
     "check": ("check", "train.txt", "--fix", "OUT", "--html", "OUT.html"),
     "errors": ("errors", "model.sapo", "train.txt", "--html", "OUT.html"),
     "explain": ("explain", "model.sapo", "The/DT cat/NN", "--token", "2", "--html", "OUT.html"),

@@ -66,6 +66,7 @@ ELSEWHERE = {
         "calibrate": "temperature",
         "prune": "compress shrink",
         "compare": "significance",
+        "cluster": "brown clusters clustering wcluster",
         "explain": "why",
     }.items()
     for theirs in names.split()

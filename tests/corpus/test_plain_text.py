@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sapo.corpus import plain_text
 from sapo.corpus.annotations import Annotation
 from sapo.corpus.formats import read, read_blocks
-from sapo.corpus.plain_text import text_blocks
-from sapo.errors import SapoError
+from sapo.corpus.plain_text import format_of_text, read_text, text_blocks
+from sapo.errors import SapoError, allow_limits
 from sapo.text.splitter import Splitter
 
 PIECES = st.lists(
@@ -87,3 +87,69 @@ def test_what_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:
         list(read_blocks(path, format="text", labeled=False))
     with pytest.raises(SapoError, match="text has no labels"):
         read_blocks(path, format="text")
+
+
+LINES = st.lists(st.lists(st.sampled_from(["Anna", "é", "中。", " ", "\t", "\r", "\x00", "."])).map("".join))
+
+
+@given(LINES, st.integers(1, 4))
+def test_lines_are_sentences_and_blanks_separate_their_tokens(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], at_once: int
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "a.txt"
+    path.write_text("\n".join(lines), "utf-8", newline="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain_text, "LINES_AT_ONCE", at_once)
+        format, blocks = read_text(path, format="lines")
+        found = [
+            (int(line), list(sentence.words))
+            for block in blocks
+            for line, sentence in zip(block.first_lines(), block.sentences(), strict=True)
+        ]
+    literal = [(number, line.replace("\x00", " ").split()) for number, line in enumerate(lines, 1)]
+    assert format == "lines"
+    assert found == [(number, words) for number, words in literal if words]
+
+
+@pytest.mark.parametrize(
+    ("beginning", "format"),
+    [
+        ("The DT B-NP\ncat NN I-NP\n\nIt PRP B-NP\n", "columns"),
+        ("# sent_id = 1\nThe\tDT\ncat\tNN\n", "columns"),
+        ("-DOCSTART- -X-\n\nThe DT\ncat NN\n\n", "columns"),
+        ("The\ncat\nsleeps\n", "columns"),
+        ("The cat sleeps\nThe dog barks\n", "lines"),  # of equal length, but without an empty line
+        ("Hello world .\n\nHello there .\n", "lines"),
+        ("Mr. Smith said : no , thanks .\n", "lines"),
+        ("no marks\n", "lines"),
+        ("", "lines"),
+        ("Mr. Smith said no.\n\nHe left.\n", "text"),
+        ("Well, he said, that is it", "text"),
+        ("我 来 了 。\n", "lines"),
+    ],
+)
+def test_the_beginning_of_a_text_shows_how_it_is_cut(tmp_path: Path, beginning: str, format: str) -> None:
+    assert format_of_text(beginning) == format
+    (tmp_path / "a.txt").write_text(beginning, "utf-8-sig")
+    assert read_text(tmp_path / "a.txt")[0] == format
+    (tmp_path / "b.txt").write_text(beginning, "utf-16")
+    assert read_text(tmp_path / "b.txt", encoding="utf-16")[0] == format
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_line_that_is_cut_off_does_not_count(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "a.txt").write_text("The DT\ncat NN\n\n" * 10_000, encoding)
+    assert read_text(tmp_path / "a.txt", encoding=encoding)[0] == "columns"
+
+
+def test_the_file_extension_comes_before_the_beginning(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"tokens": ["a", "dog"]}\n')
+    format, blocks = read_text(tmp_path / "a.jsonl")
+    assert format == "jsonl"
+    assert [block.strings("word") for block in blocks] == [["a", "dog"]]
+
+
+def test_a_token_above_its_limit_is_found_by_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\na b\n\nc toolong\n")
+    with allow_limits(token=5), pytest.raises(SapoError, match=r"a\.txt:4: .*bytes in a token"):
+        list(read_text(tmp_path / "a.txt", format="lines")[1])

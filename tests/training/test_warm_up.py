@@ -50,7 +50,8 @@ def test_warming_up_calls_what_training_and_tagging_call() -> None:
         "search.beam.beam_n",
         "search.decoding.tag_sentences",
     }
-    assert {*jit.TRAINING, *learners, *searches, "corpus.scanner.scan_lines"} <= called
+    clusters = {"features.clustering.exchange_words", "features.clustering.merge_classes"}
+    assert {*jit.TRAINING, *learners, *searches, *clusters, "corpus.scanner.scan_lines"} <= called
 
 
 def test_a_rehearsal_calls_what_a_run_calls_with_arguments_of_the_same_types() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Commands in the order of use, each with its file.
 GROUPS = {
     "Start": {"quickstart": "quickstart", "demo": "demo"},
-    "Data": {"check": "check", "convert": "convert"},
+    "Data": {"check": "check", "convert": "convert", "cluster": "cluster"},
     "Train": {"train": "train", "teach": "teach"},
     "Use": {"tag": "tag", "pipeline": "pipeline", "serve": "serve"},
     "Judge": {"eval": "evaluate", "errors": "errors", "compare": "compare", "explain": "explain"},

@@ -108,6 +108,15 @@ def refuse_same_file(inputs: Files, outputs: Files) -> None:
         seen[real] = what
 
 
+def text_inputs(input: str, format: str | None) -> dict[str, str | Path]:
+    """Return the files that are read, by the names that messages use."""
+    if format != "text" or not Path(input).is_dir():
+        return {"the input": input}
+    from sapo.corpus.plain_text import files_below
+
+    return {f"the input {file}": file for file in files_below(input)}
+
+
 def refuse_other_file(target: str | Path) -> None:
     """Raise SapoError if a model would overwrite a file that is not one."""
     from sapo.corpus.files import is_model
@@ -171,7 +180,10 @@ def _tell_order(*files: str) -> None:
     tell(f"sapo: the model comes first; taken as: {click.get_current_context().command_path} {' '.join(files)}")
 
 
-_OPTIONS = "all_pairs|cluster|columns|constraints|cross|encoding|format|label|new_labels|resume|spans|stream|text|to"
+_OPTIONS = (
+    "all_pairs|cluster|clusters|columns|constraints|cross|encoding|format|label|min_count|new_labels|resume|spans|stream|"
+    "text|to"
+)
 _PARAMETER = re.compile(rf"`(?:allow_limits\((\w+=\d+)\)|({_OPTIONS})(?:='?(.*?)'?)?)`")
 
 

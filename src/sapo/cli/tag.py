@@ -16,6 +16,7 @@ from sapo.cli.options import (
     ray_option,
     refuse_same_file,
     tell,
+    text_inputs,
     was_given,
     workers_option,
 )
@@ -129,7 +130,7 @@ def tag_command(
         tag_on_cluster(ray, workers, model, (input, output), asked, biases, quiet, **reading)
         return
     refuse_without_ray("workers")
-    refuse_same_file({"the model": model, **_inputs(input, format)}, {"-o": output})
+    refuse_same_file({"the model": model, **text_inputs(input, format)}, {"-o": output})
     announce_compiling(quiet)
     calibrated = _tag(model, (input, output), text, asked, biases, quiet, **reading)
     if (asked.nbest or asked.marginals or asked.spans) and not calibrated and not quiet:
@@ -191,15 +192,6 @@ def _check_numbers(nbest: int | None, width: int, threads: int) -> None:
         if not 1 <= number <= most:
             rule = "at least 1" if number < 1 else f"at most {most:,}"
             raise OptionError(f"--{name} must be {rule}, not {number:,}")
-
-
-def _inputs(input: str, format: str | None) -> dict[str, str | Path]:
-    """Return the files that are read, by the names that messages use."""
-    if format != "text" or not Path(input).is_dir():
-        return {"the input": input}
-    from sapo.corpus.plain_text import files_below
-
-    return {f"the input {file}": file for file in files_below(input)}
 
 
 def _check_text(text: str, input: str, format: str | None, encoding: str | None) -> None:

@@ -3,29 +3,45 @@
 A block holds the sentences as records of JSONL, with their place in the file, so that `jsonl` can write it too:
 
     {"text": "Anna sings.", "start": 120, "end": 131, "offsets": [[0, 4], [5, 10], [10, 11]]}
+
+What needs words alone, and no labels, can also read text that is already cut: see `read_text`.
 """
 
 import codecs
 import itertools
+import re
+import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from sapo.corpus.annotations import DEFAULT, NONE, Annotation, Placement, TaggedSpan, names_of, show, with_comments
-from sapo.corpus.blocks import Block, Sentence, block_from_sentences, block_sentences
+from sapo.corpus.blocks import Block, Origin, Sentence, block_from_sentences, block_sentences
 from sapo.corpus.conllu import GLUED, check_target, with_feature
 from sapo.corpus.conllu import write_sentence as write_conllu
-from sapo.corpus.files import EncodedPath, check_utf8, read_chunks, show_path, with_encoding
+from sapo.corpus.files import GZIP_MAGIC, EncodedPath, check_utf8, read_chunks, show_path, with_encoding
+from sapo.corpus.formats import PEEKED, format_of
+from sapo.corpus.formats import read_blocks as read_any_blocks
 from sapo.corpus.jsonl import JsonlOrigin, Record
-from sapo.corpus.scanner import check_tag
+from sapo.corpus.scanner import check_tag, read_lines
 from sapo.errors import DataError
+from sapo.jit.arrays import Longs
 from sapo.text.splitter import Offsets, Splitter, last_paragraph_end
 
 SENTENCES = 500  # in a block
 ENOUGH = 1 << 18  # characters of one paragraph that are cut before its end is read
+LINES = "lines"  # a sentence per line, with blanks between tokens: only `read_text` knows this format
+LINES_AT_ONCE = 2000
+_MARK = "[.,;:!?\u060c\u061f\u0964\u3001\u3002\uff01\uff0c\uff1f]"
+_MARK_ALONE = re.compile(rf"(?<!\S){_MARK}(?!\S)")
+_MARK_AFTER_WORD = re.compile(rf"[^\W\d_]{{3}}{_MARK}(?!\S)")  # not that of an initial or of most abbreviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,3 +244,84 @@ def _encoded(text: str) -> bytes:
 def write_sentence(sentence: Sentence, placement: Placement = DEFAULT) -> str:
     """Raise SapoError: text is only read."""
     raise DataError("sapo reads plain text, but does not write it; write columns, conllu or jsonl")
+
+
+def read_text(
+    path: str | Path, *, format: str | None = None, encoding: str | None = None
+) -> tuple[str, Iterator[Block]]:
+    """Return the format of a file of any kind that has words, and its sentences in blocks.
+
+    The format may also be "lines": a sentence per line, with blanks between tokens, which stay as they are. By default
+    it is that of the file extension; if that says nothing, the beginning of the file decides between columns, lines
+    and running text.
+    """
+    found = LINES if (format or "").lower() == LINES else format_of(path, format)
+    if format is None and found == "columns":
+        found = format_of_text(_beginning(with_encoding(path, encoding)))
+    if found == LINES:
+        return found, _line_blocks(with_encoding(path, encoding))
+    return found, read_any_blocks(path, format=found, labeled=False, encoding=encoding)
+
+
+def format_of_text(beginning: str) -> str:
+    r"""Return the format of a file that begins like this: "columns", "lines" or "text".
+
+    In a column file, all lines have the same number of fields, and empty lines separate sentences. If the tokens are
+    separated by blanks, punctuation marks usually stand alone.
+
+    >>> format_of_text("The DT\ncat NN\n\nIt PRP\n"), format_of_text("The cat sleeps .\nIt snores .\n")
+    ('columns', 'lines')
+    >>> format_of_text("The cat sleeps.\nIt snores.\n")
+    'text'
+    """
+    sentences = [part.splitlines() for part in re.split(r"\n\s*\n", beginning.strip())]
+    widths = {len(line.split()) for lines in sentences for line in lines if not line.startswith(("#", "-DOCSTART-"))}
+    several = max(map(len, sentences)) > 1  # lines in a sentence
+    if several and len(widths) == 1 and (len(sentences) > 1 or widths == {1} or "\t" in beginning):
+        return "columns"
+    alone, attached = len(_MARK_ALONE.findall(beginning)), len(_MARK_AFTER_WORD.findall(beginning))
+    return "text" if attached > alone else LINES
+
+
+def _beginning(path: str | Path) -> str:
+    """Return the first whole lines of a file, or a part of the first line. Nothing is taken from standard input."""
+    encoding = "utf-8"
+    if str(path) == "-":
+        peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+        data, more = b"" if peek is None else peek(PEEKED), True
+        if data.startswith(GZIP_MAGIC):
+            with suppress(zlib.error):
+                data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, PEEKED)
+        encoding = path.encoding if isinstance(path, EncodedPath) else encoding
+    else:
+        chunks = read_chunks(path, PEEKED)
+        data, more = next(chunks, b""), next(chunks, b"") != b""
+    text: str = data.decode(encoding, "replace").removeprefix("\ufeff")
+    return (text.rpartition("\n")[0] if more else "") or text
+
+
+@dataclass(frozen=True, slots=True)
+class LinesOrigin(Origin):
+    """The origin of a block of lines."""
+
+    lines: Longs  # [sentences] their numbers
+
+    def first_lines(self) -> Longs:
+        return self.lines
+
+
+def _line_blocks(path: str | Path) -> Iterator[Block]:
+    """Read text with a sentence per line and blanks between tokens, in blocks. Control characters count as blanks."""
+    name, lines = show_path(path), read_lines(path)
+    while some := list(itertools.islice(lines, LINES_AT_ONCE)):
+        first = some[0][0]
+        whole = b"\n".join(line for _, line in some) + b"\n"
+        check_utf8(whole, name, first)
+        data = np.frombuffer(whole, np.uint8)
+        blank = np.concatenate([[True], data <= ord(" ")])
+        starts, ends = np.flatnonzero(blank[1:] != blank[:-1]).astype(np.int32).reshape(-1, 2).T[:, :, None].copy()
+        offsets = np.concatenate([[0], np.searchsorted(starts[:, 0], np.flatnonzero(data == ord("\n")))])
+        filled = np.flatnonzero(np.diff(offsets))
+        if len(filled):
+            bounds = offsets[np.append(filled, len(some))]
+            yield Block(name, ("word",), data, starts, ends, bounds, LinesOrigin(filled + first))

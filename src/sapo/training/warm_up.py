@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sapo import jit
+from sapo.corpus.plain_text import read_text
+from sapo.features.clustering import cluster_words
 from sapo.learn import LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS
 from sapo.tagger.tagger import Tagger
@@ -35,6 +37,8 @@ def warm_up() -> None:
     with tempfile.TemporaryDirectory() as directory:
         for tagger in _taggers(Path(directory)):
             _use(tagger, Path(directory))
+        (words := Path(directory) / "words.txt").write_text(LINES)
+        cluster_words(read_text(words)[1], clusters=2, min_count=1)
 
 
 def _taggers(directory: Path) -> Iterator[Tagger]:
