@@ -113,12 +113,12 @@ def test_another_encoding_is_read(run: Any, tmp_path: Path) -> None:
 
 
 def test_with_fewer_words_than_clusters_each_word_is_a_cluster(run: Any, text: Path) -> None:
-    done = run("cluster", text)
+    done = run("cluster", text, "--clusters", 500)
     warning, made = done.stderr.splitlines()
     assert "9 words that are frequent enough, fewer than 500 clusters; each word is a cluster" in warning
     assert made.startswith("9 clusters of 9 words")
     assert len({line.split("\t")[0] for line in done.stdout.splitlines()}) == 9
-    assert run("cluster", text, "-q").stderr == ""
+    assert run("cluster", text, "--clusters", 500, "-q").stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -246,8 +246,9 @@ def test_only_digits_are_replaced() -> None:
 def test_with_few_words_each_is_a_cluster_and_a_warning_says_so() -> None:
     block = block_of([["a", "b", "c"]] * 3)
     with pytest.warns(DataWarning, match="3 words that are frequent enough, fewer than 500 clusters; each word is a"):
-        found = cluster_words([block])
+        found = cluster_words([block], clusters=500)
     assert len({one.bits for one in found}) == len(found) == 3
+    assert len({one.bits for one in cluster_words([block])}) == 2  # a tenth of the words, but two at least
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(cluster_words([block], clusters=3)) == 3

@@ -14,6 +14,7 @@ from sapo.features.clusters import PREFIXES, WINDOW, Clusters
 from sapo.features.knowledge import Knowledge
 from sapo.features.template import parse_templates, template_text
 from sapo.tagger.prune import pruned
+from sapo.training.unlabeled import clusters_of
 
 PAIRS = [
     (list(one.columns["word"]), list(one.tags))
@@ -226,3 +227,25 @@ def test_wrong_names_are_errors(names: Any, message: str) -> None:
     with pytest.raises(SapoError) as caught:
         sapo.train(CITIES, names=names, **SETTINGS)
     assert message in str(caught.value)
+
+
+def test_clusters_are_made_from_text_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(" ".join(words) for words, _ in PAIRS))
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.txt").write_text(text.read_text())
+    lines: list[str] = []
+    first = clusters_of([text], lines.append, lines.append)
+    (kept,) = (tmp_path / "cache" / "sapo").glob("clusters-*.txt.gz")
+    again = clusters_of([text], lines.append, lines.append)
+    said = [line for line in lines if line.startswith("word clusters of")]
+    assert said == [
+        f"word clusters of {text}: {len(first):,} words in {len(first) // 10} clusters",
+        f"word clusters of {text}: {len(first):,} words, made in an earlier run",
+    ]
+    assert [first.find(word) for word in WORDS] == [again.find(word) for word in WORDS]
+    assert sapo.train(PAIRS, unlabeled=text, template="ner", **SETTINGS).columns == ("word",)
+    kept.write_bytes(b"damaged")
+    assert len(clusters_of([tmp_path / "more"], lines.append, lines.append)) == len(first)
+    assert len(Clusters.read(kept)) == len(first)

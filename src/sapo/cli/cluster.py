@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 @click.command("cluster")
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where to write; - for standard output.")
-@click.option("--clusters", default=500, show_default=True, metavar="N", help="How many clusters to make: 2 to 2000.")
+@click.option(
+    "--clusters",
+    type=int,
+    metavar="N",
+    help="How many clusters to make: 2 to 2000. Default: 500, or a tenth of the words.",
+)
 @click.option(
     "--min-count",
     type=int,
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
 def cluster_command(
     texts: tuple[str, ...],
     output: str,
-    clusters: int,
+    clusters: int | None,
     min_count: int | None,
     format: str | None,
     encoding: str | None,

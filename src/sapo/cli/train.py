@@ -109,7 +109,16 @@ class TrainCommand(GroupedCommand):
 
     groups = {  # noqa: RUF012
         "Files": ("output", "dev", "format", "encoding", "columns", "label", "missing"),
-        "Features and labels": ("template", "clusters", "names", "min_count", "scheme", "rules", "class_weight"),
+        "Features and labels": (
+            "template",
+            "clusters",
+            "unlabeled",
+            "names",
+            "min_count",
+            "scheme",
+            "rules",
+            "class_weight",
+        ),
         "Learning": ("learner", "n", "rate", "strength", "epochs", "threads", "seed", "more"),
         "Long runs": ("log", "checkpoint", "resume", "stream"),
         "More sentences for a model": ("continued", "new_labels"),
@@ -141,6 +150,12 @@ class TrainCommand(GroupedCommand):
     multiple=True,
     metavar="FILE",
     help="Word clusters, made by sapo cluster or elsewhere (bits, word and count on each line). May be repeated.",
+)
+@click.option(
+    "--unlabeled",
+    multiple=True,
+    metavar="TEXT",
+    help="Text without labels: clusters of its words are made, and kept for later runs. May be repeated.",
 )
 @click.option(
     "--names",
@@ -295,13 +310,16 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
         "the template": None if plan.template in PRESETS else plan.template,
         "the rules": rules,
         **{f"the clusters {path}": path for path in plan.clusters},
+        **{f"the text {path}": path for path in plan.unlabeled},
         **{f"the names {path}": path for path in plan.names.values()},
         "the vectors": None if plan.network is None else plan.network.vectors,
     }
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     refuse_other_file(output)
-    for source in (train, dev, rules, continued, *plan.clusters, *plan.names.values()):
+    for source in (train, dev, rules, continued, *plan.clusters, *plan.unlabeled, *plan.names.values()):
         if isinstance(source, str | Path):
+            if source in plan.unlabeled and Path(source).is_dir():
+                continue
             if source in (train, dev) and Path(source).is_dir():
                 format_of(source, plan.reading.get("format"))  # some formats are directories
             else:
@@ -350,9 +368,11 @@ def _continue(
     from sapo.cli.progress import make_progress
     from sapo.training.update import PASSES, Trainer
 
-    if plan.dev or plan.template or plan.clusters or plan.names or plan.checkpoint or log:
+    known = plan.clusters or plan.unlabeled or plan.names
+    if plan.dev or plan.template or known or plan.checkpoint or log:
         raise OptionError(
-            "--continue works without --dev, --template, --clusters, --names, --checkpoint and --log; leave them out"
+            "--continue works without --dev, --template, --clusters, --unlabeled, --names, --checkpoint and --log; "
+            "leave them out"
         )
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise OptionError(

@@ -36,6 +36,7 @@ from sapo.jit import kernel
 from sapo.jit.arrays import Doubles, Growable, Ints, Longs, offsets_of
 
 CLUSTERS = 500
+WORDS_OF_CLUSTER = 10  # at least, on average
 MOST_CLUSTERS = 2000  # merging them takes time by the third power: half a minute for 2000
 LEAST_COUNT = 3  # rarer words have too few neighbors
 PASSES = 10
@@ -72,13 +73,14 @@ def cluster_form(word: str) -> str:
 def cluster_words(
     blocks: Iterable[Block],
     *,
-    clusters: int = CLUSTERS,
+    clusters: int | None = None,
     min_count: int | None = None,
     passes: int = PASSES,
     watch: Watch | None = None,
 ) -> list[ClusteredWord]:
     """Cluster the words of a text; return them by path, and within a cluster the most frequent first.
 
+    There are 500 `clusters` by default, or a tenth of the words if there are fewer than 5,000.
     Words with fewer than `min_count` occurrences are left out; the default is 3, and more for a text of more than ten
     million tokens. `passes` is the largest number of passes over all words. `watch` is called with lines that say how
     far the work is. The same text always gives the same clusters. If there are fewer words than clusters, each word is
@@ -96,12 +98,14 @@ def cluster_words(
     1 dog 3
     1 cat 2
     """
-    if not 2 <= clusters <= MOST_CLUSTERS:
+    if clusters is not None and not 2 <= clusters <= MOST_CLUSTERS:
         raise OptionError(f"`clusters` must be between 2 and {MOST_CLUSTERS:,}, not {clusters:,}")
     if min_count is not None and not 1 <= min_count <= LARGEST_OPTION:
         raise OptionError(f"`min_count` must be between 1 and {LARGEST_OPTION:,}, not {min_count:,}")
     watch = watch or (lambda line: None)
     text, words, counts = number_words(blocks, min_count, watch)
+    if clusters is None:
+        clusters = max(2, min(CLUSTERS, len(words) // WORDS_OF_CLUSTER))
     if len(words) < clusters:
         warnings.warn(
             f"the text has {len(words):,} words that are frequent enough, fewer than {clusters:,} clusters; each word "

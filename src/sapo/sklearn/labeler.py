@@ -12,7 +12,7 @@ from sapo.learn.samples import BALANCED, counted_samples
 from sapo.learn.settings import AUTO, Settings
 from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
 from sapo.tagger.tagger import Tagger
-from sapo.training.plan import Clusters, Names, make_plan
+from sapo.training.plan import ClusterSource, Names, make_plan
 from sapo.training.update import Trainer
 
 
@@ -21,10 +21,10 @@ class SequenceLabeler(FittedLabeler):
 
     The parameters are those of `sapo.train`. `template` is a preset or a template file that turns words into features;
     `columns` names the columns of tokens that are tuples; `clusters` is a file of word clusters, a dictionary of words
-    and clusters, or a list of these; `names` has a file or a list of names for each kind. `settings` is a dictionary
-    with fields of `sapo.Settings` and `sapo.neural.options.NeuralOptions`, such as {"decay": 0.8}, or a
-    `sapo.Settings`; `n`, `strength`, `rate`, `epochs` and `threads` win over it. What is None or 'auto' is chosen from
-    the data, or is the default of the learner
+    and clusters, or a list of these; `unlabeled` is a file of text to make clusters from, or a list of files; `names`
+    has a file or a list of names for each kind. `settings` is a dictionary with fields of `sapo.Settings` and
+    `sapo.neural.options.NeuralOptions`, such as {"decay": 0.8}, or a `sapo.Settings`; `n`, `strength`, `rate`, `epochs`
+    and `threads` win over it. What is None or 'auto' is chosen from the data, or is the default of the learner
     (docs/explanation/defaults.md). `random_state` is an integer, or a NumPy generator that draws one.
 
     Taggings follow the tag scheme of the data (`constraints`; None: unless the learner is sapo-plain) and the `rules`;
@@ -46,7 +46,8 @@ class SequenceLabeler(FittedLabeler):
         *,
         template: str | Path | None = None,
         columns: Sequence[str] | None = None,
-        clusters: Clusters | Sequence[Clusters] | None = None,
+        clusters: ClusterSource | Sequence[ClusterSource] | None = None,
+        unlabeled: str | Path | Sequence[str | Path] | None = None,
         names: Mapping[str, Names] | None = None,
         min_count: int = 1,
         learner: str = "sapo",
@@ -67,6 +68,7 @@ class SequenceLabeler(FittedLabeler):
         self.template = template
         self.columns = columns
         self.clusters = clusters
+        self.unlabeled = unlabeled
         self.names = names
         self.min_count = min_count
         self.learner = learner
@@ -158,6 +160,7 @@ class SequenceLabeler(FittedLabeler):
             threads=self.threads,
             columns=self.columns,
             clusters=self.clusters,
+            unlabeled=self.unlabeled,
             names=self.names,
             min_count=self.min_count,
             seed=_seed(self.random_state),

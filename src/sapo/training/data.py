@@ -42,7 +42,7 @@ from sapo.tags.spans import read_spans
 from sapo.text.learning import Evidence, rules_of, unlearned
 from sapo.text.tokens import Rules
 from sapo.training.gold import Gold, make_gold
-from sapo.training.plan import Names, Plan
+from sapo.training.plan import ClusterSource, Names, Plan
 from sapo.training.shards.corpus import ShardedCorpus
 
 # The share of words outside spans is below this for phrases: 0.03 in CoNLL-2000, and 0.39 if only its noun phrases are
@@ -190,7 +190,7 @@ def templates_with_knowledge(plan: Plan, template: str | Path, first: Block) -> 
     sources: dict[str, Clusters | NameList] = {}
     for given in plan.clusters:
         name = next(name for name in map(_column_name, count(1)) if name not in (*first.columns, *sources))
-        sources[name] = Clusters(given) if isinstance(given, Mapping) else Clusters.read(given)
+        sources[name] = _clusters(given)
     for kind, names in plan.names.items():
         if kind in (*first.columns, *sources):
             raise OptionError(f"names: there is a column '{kind}' already; choose another kind, such as {kind}_names")
@@ -198,6 +198,12 @@ def templates_with_knowledge(plan: Plan, template: str | Path, first: Block) -> 
         _refuse_harvested(kind, found, plan, first)
     knowledge = Knowledge(word_column(first), sources) if sources else NOTHING
     return parse_templates(knowledge.complete(text), first.columns, source, knowledge)
+
+
+def _clusters(given: ClusterSource) -> Clusters:
+    if isinstance(given, Clusters):
+        return given
+    return Clusters(given) if isinstance(given, Mapping) else Clusters.read(given)
 
 
 def _name_list(names: Names) -> NameList:
@@ -306,8 +312,8 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
 
 
 def _refuse_knowledge(plan: Plan, name: str) -> None:
-    for what in ("clusters", "names"):
-        if getattr(plan, what):
+    for what, given in (("clusters", plan.clusters), ("names", plan.names)):
+        if given:
             raise DataError(f"{name}: has ready-made features and no words to look up in {what}; leave the {what} out")
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from sapo.corpus.blocks import LABEL
 from sapo.corpus.labeled import Source
 from sapo.errors import DataError, OptionError, choice, did_you_mean
+from sapo.features.clusters import Clusters
 from sapo.features.names import NameList
 from sapo.learn import BATCH_DEFAULTS, LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
@@ -26,7 +27,7 @@ MOST_TOKENS = 1 << 30
 CHECKPOINT = "checkpoint"  # its name in a cache directory
 
 
-Clusters = str | Path | Mapping[str, str]
+ClusterSource = str | Path | Mapping[str, str] | Clusters
 Names = str | Path | Sequence[str] | NameList  # a file, or the names themselves
 
 
@@ -44,7 +45,8 @@ class LearningOptions(TypedDict, total=False):
 class Options(ReadingOptions, LearningOptions, total=False):
     """The options of a training run that are given by keyword; `settings` has all others, and may have these, too."""
 
-    clusters: "Clusters | Sequence[Clusters] | None"  # files of word clusters, or mappings of words to clusters
+    clusters: "ClusterSource | Sequence[ClusterSource] | None"  # files of clusters, or mappings of words to clusters
+    unlabeled: "str | Path | Sequence[str | Path] | None"  # texts to make word clusters from
     names: "Mapping[str, Names] | None"  # lists of names by their kind
     min_count: int  # leave out features that occur less often
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
@@ -107,7 +109,8 @@ class Plan:
     dev: Source | None = None
     template: str | Path | None = None  # default: the preset that suits the columns
     reading: ReadingOptions = field(default_factory=ReadingOptions)
-    clusters: tuple[Clusters, ...] = ()  # files of word clusters, or mappings of words to clusters
+    clusters: tuple[ClusterSource, ...] = ()  # files of clusters, or mappings of words to clusters
+    unlabeled: tuple[str | Path, ...] = ()  # texts to make word clusters from
     names: Mapping[str, Names] = field(default_factory=dict)  # lists of names by their kind
     min_count: int = 1  # leave out features that occur less often
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
@@ -158,9 +161,10 @@ def make_plan(
     given["scheme"] = None if scheme == KEEP or (scheme == AUTO and "scheme" not in own) else scheme
     labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
     network = network_options(learner, _take(given, NETWORK))
-    features = _take(given, ("clusters", "names", "min_count", "stream", "resume"))
+    features = _take(given, ("clusters", "unlabeled", "names", "min_count", "stream", "resume"))
     features["clusters"], features["names"] = _listed(features.get("clusters")), _kinds(features.get("names"))
-    for name in ("clusters", "names"):
+    features["unlabeled"] = _texts(features.get("unlabeled"))
+    for name in ("clusters", "unlabeled", "names"):
         if features[name] and learner in LAYERS:
             raise OptionError(f"{name}: {learner} does not use them; choose a linear learner, such as sapo")
     if isinstance(features.get("stream"), str | Path):
@@ -187,12 +191,19 @@ def make_plan(
     )
 
 
-def _listed(clusters: Any) -> tuple[Clusters, ...]:
+def _texts(unlabeled: Any) -> tuple[str | Path, ...]:
+    some = (unlabeled,) if isinstance(unlabeled, str | Path) else unlabeled or ()
+    if not isinstance(some, Sequence) or not all(isinstance(one, str | Path) for one in some):
+        raise OptionError(f"unlabeled must be a file of text, or a list of files, not {unlabeled!r:.60}")
+    return tuple(some)
+
+
+def _listed(clusters: Any) -> tuple[ClusterSource, ...]:
     """Return one or several sources of clusters as a tuple."""
     if clusters is None:
         return ()
-    some = (clusters,) if isinstance(clusters, str | Path | Mapping) else clusters
-    if not isinstance(some, Sequence) or not all(isinstance(one, str | Path | Mapping) for one in some):
+    some = (clusters,) if isinstance(clusters, str | Path | Mapping | Clusters) else clusters
+    if not isinstance(some, Sequence) or not all(isinstance(one, str | Path | Mapping | Clusters) for one in some):
         raise OptionError(f"clusters must be a file, words with their clusters, or a list of these, not {some!r:.60}")
     return tuple(some)
 

@@ -83,7 +83,8 @@ def train(
 
     - `format`, `label`, `columns` and `encoding`: how to read files;
     - `clusters`: word clusters that `sapo cluster` or another tool has made: a file, or a dictionary of words and bits,
-      or a list of these; `names`: a file or a list of names for each kind, such as {"city": "cities.txt"};
+      or a list of these; `unlabeled`: text without labels, a file or a list of files, to make such clusters from, which
+      are kept for later runs; `names`: a file or a list of names for each kind, such as {"city": "cities.txt"};
     - `min_count`: leave out features that occur less often; `stream`: a directory for shards of the data, if it is
       larger than memory;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or
@@ -274,6 +275,7 @@ def start(
         same = {name: getattr(plan.settings, name) for name in REHEARSED}
         jit.compile_ahead("sapo.training.warm_up", {"settings": same})
     if data is None:
+        plan = with_clusters(plan, show)
         pick = partial(choose_template, plan=plan, say=show.say, detail=show.detail)
         if plan.stream is None:
             data = encode_data(plan, keep_texts=system.reads_texts, pick=pick)
@@ -294,6 +296,16 @@ def start(
         settings = system.choose(data, plan.settings, plan.automatic, show.detail)
     show.say(_settings_line(plan, settings))
     return Run(plan, data, settings, system)
+
+
+def with_clusters(plan: Plan, show: Quiet) -> Plan:
+    """Return the plan with the word clusters of its unlabeled text."""
+    if not plan.unlabeled:
+        return plan
+    from sapo.training.unlabeled import clusters_of  # which few runs need
+
+    made = clusters_of(plan.unlabeled, show.say, show.hint)
+    return dataclasses.replace(plan, clusters=(*plan.clusters, made), unlabeled=())
 
 
 def _settings_line(plan: Plan, settings: Settings) -> str:
@@ -325,7 +337,8 @@ def read_data(
     (['DT', 'NN'], 2)
     """
     options.setdefault("scheme", None)
-    return encode_data(make_plan(data, dev=dev, template=template, **options), keep_texts=keep_texts)
+    plan = make_plan(data, dev=dev, template=template, **options)
+    return encode_data(with_clusters(plan, Quiet(plan.settings)), keep_texts=keep_texts)
 
 
 def with_start_rate(data: TrainingData, settings: Settings, learner: str = "sapo") -> Settings:

@@ -1,0 +1,168 @@
+"""What clusters and name lists are worth. Usage:
+
+    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py table [--part dev] [--more NAME=FILE ...] [CORPUS ...]
+    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py curve [CORPUS ...]
+    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py cost
+
+`table` trains with the defaults and scores the test file, or another part: means of seeds 0 to 2, without knowledge and
+with each source of it. "own" are 500 clusters that `sapo cluster` makes from the texts of the directory `unlabelled`;
+they contain training texts of some of the corpora, and may contain other sentences of test documents.
+`--more` adds files of clusters, and lists of names if the file ends in .txt, such as --more twitter=clusters.gz.
+
+`curve` has the scores for 10 to 3,000 labeled sentences, with and without clusters of its own, and draws them.
+
+`cost` compares time, speed and size with and without clusters, on CoNLL-2000 and JNLPBA.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sapo
+from sapo.training.unlabeled import clusters_of
+from zoo_corpora import Corpus, find_corpora
+
+SEEDS = 3
+BIOMEDICAL = ("anatem", "bc2gm", "bionlp13cg", "jnlpba", "linnaeus", "genia-pos")
+CURVE = ("anatem", "conll2000", "ud-ewt", "wnut17")
+SENTENCES = (10, 30, 100, 300, 1000, 3000)
+
+
+def own_clusters(corpus: Corpus, data: Path) -> Any:
+    """Return the clusters of the text of the same kind."""
+    name = "biomedical" if corpus.name in BIOMEDICAL else "english"
+    return clusters_of([data / "unlabelled" / f"{name}.txt.gz"], _ignore, _ignore)
+
+
+def _ignore(line: str) -> None:
+    pass
+
+
+def scores(corpus: Corpus, part: str, **options: Any) -> list[float]:
+    """Return the scores of all seeds."""
+    found = []
+    for seed in range(SEEDS):
+        tagger = sapo.train(corpus.path("train"), label=corpus.label, seed=seed, calibrate=False, **options)
+        found.append(100 * tagger.evaluate(corpus.path(part)).main[1])
+    return found
+
+
+def show(name: str, what: str, found: list[float]) -> None:
+    """Print a row."""
+    mean, spread = statistics.mean(found), statistics.stdev(found) if len(found) > 1 else 0.0
+    print(f"| {name} | {what} | {mean:.2f} ± {spread:.2f} |", flush=True)
+
+
+def table(corpora: Iterable[Corpus], data: Path, part: str, more: dict[str, str]) -> None:
+    """Print the scores with each source."""
+    print("| corpus | knowledge | score |\n|---|---|--:|")
+    lists = {name: path for name, path in more.items() if path.endswith(".txt")}
+    for corpus in corpora:
+        clusters: dict[str, Any] = {"own": own_clusters(corpus, data)}
+        clusters |= {name: path for name, path in more.items() if name not in lists}
+        show(corpus.name, "none", scores(corpus, part))
+        for name, source in clusters.items():
+            show(corpus.name, f"clusters ({name})", scores(corpus, part, clusters=source))
+        if len(clusters) > 1:
+            show(corpus.name, "all clusters", scores(corpus, part, clusters=list(clusters.values())))
+        if lists:
+            show(corpus.name, "names", scores(corpus, part, names=lists))
+            both: dict[str, Any] = {"clusters": list(clusters.values()), "names": lists}
+            show(corpus.name, "all clusters and names", scores(corpus, part, **both))
+
+
+def curve(corpora: Iterable[Corpus], data: Path) -> None:
+    """Print and draw the scores for more and more labeled sentences."""
+    print("| corpus | sentences | words | clusters | gain |\n|---|--:|--:|--:|--:|")
+    drawn: dict[str, list[tuple[int, float, float]]] = {}
+    for corpus in corpora:
+        sentences = list(corpus.sentences("train"))
+        judged = list(corpus.sentences("dev" if "dev" in corpus.parts() else "test"))
+        own = own_clusters(corpus, data)
+        for count in SENTENCES:
+            pairs = []
+            for seed in range(SEEDS):
+                chosen = np.random.default_rng([seed, count]).permutation(len(sentences))[:count]
+                train = [sentences[place] for place in chosen.tolist()]
+                found = [sapo.train(train, seed=seed, calibrate=False, clusters=given) for given in (None, own)]
+                pairs.append([100 * tagger.evaluate(judged).main[1] for tagger in found])
+            words, clusters = (statistics.mean(column) for column in zip(*pairs, strict=True))
+            drawn.setdefault(corpus.name, []).append((count, words, clusters))
+            row = f"{words:.1f} | {clusters:.1f} | {clusters - words:+.1f}"
+            print(f"| {corpus.name} | {min(count, len(sentences)):,} | {row} |", flush=True)
+    draw(drawn, Path(__file__).parent.parent / "docs" / "images" / "clusters.svg")
+
+
+def draw(drawn: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
+    """Draw a panel for each corpus."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "sapo"
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, len(drawn), figsize=(3.2 * len(drawn), 3.0), squeeze=False)
+    for panel, (name, rows) in zip(panels[0], drawn.items(), strict=True):
+        counts, words, clusters = zip(*rows, strict=True)
+        panel.plot(counts, clusters, marker="o", color="#1b6e8c", label="with clusters of raw text")
+        panel.plot(counts, words, marker="o", color="#b0b0b0", label="words alone")
+        panel.set(title=name, xscale="log", xlabel="labeled sentences")
+        panel.grid(alpha=0.3)
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0][0].set_ylabel("F1 or accuracy")
+    panels[0][0].legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+
+
+def cost(data: Path) -> None:
+    """Print time, speed and size with clusters, as ratios to those without."""
+    print("| corpus | training | tagging speed | model |\n|---|--:|--:|--:|")
+    with tempfile.TemporaryDirectory() as directory:
+        for corpus in find_corpora(data, ("conll2000", "jnlpba")):
+            own, model = own_clusters(corpus, data), Path(directory) / "m.sapo"
+            rounds = [[_measured(corpus, given, model) for given in (None, own)] for _ in range(3)]
+            ratios = [[b / a for a, b in zip(*pair, strict=True)] for pair in rounds]
+            training, speed, size = (statistics.median(column) for column in zip(*ratios, strict=True))
+            print(f"| {corpus.name} | {training:.2f} | {1 / speed:.2f} | {size:.2f} |", flush=True)
+
+
+def _measured(corpus: Corpus, clusters: Any, model: Path) -> tuple[float, float, int]:
+    """Return processor seconds of training and of tagging, and bytes of the model."""
+    begun = time.process_time()
+    tagger = sapo.train(corpus.path("train"), clusters=clusters, calibrate=False)
+    trained = time.process_time()
+    tagger.evaluate(corpus.path("train"))
+    tagged = time.process_time()
+    tagger.save(model)
+    return trained - begun, tagged - trained, model.stat().st_size
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("table", "curve", "cost"))
+    parser.add_argument("corpora", nargs="*")
+    parser.add_argument("--part", default="test")
+    parser.add_argument("--more", nargs="*", default=[], metavar="NAME=FILE")
+    given = parser.parse_intermixed_args(sys.argv[1:])
+    data = Path(os.environ["SAPO_DATA"])
+    if given.what == "cost":
+        cost(data)
+    elif given.what == "curve":
+        curve(find_corpora(data, given.corpora or CURVE), data)
+    else:
+        more = dict(one.split("=", 1) for one in given.more)
+        table(find_corpora(data, given.corpora), data, given.part, more)
+
+
+if __name__ == "__main__":
+    main()
