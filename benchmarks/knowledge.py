@@ -98,7 +98,7 @@ def curve(corpora: Iterable[Corpus], data: Path) -> None:
             drawn.setdefault(corpus.name, []).append((count, words, clusters))
             row = f"{words:.1f} | {clusters:.1f} | {clusters - words:+.1f}"
             print(f"| {corpus.name} | {min(count, len(sentences)):,} | {row} |", flush=True)
-    draw(drawn, Path(__file__).parent.parent / "docs" / "images" / "clusters.svg")
+    draw(drawn, Path(__file__).parent.parent / "docs" / "pictures" / "clusters.svg")
 
 
 def draw(drawn: dict[str, list[tuple[int, float, float]]], path: Path) -> None:

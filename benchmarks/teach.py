@@ -20,6 +20,7 @@ import numpy as np
 import sapo
 from sapo.apps.taggers import doubt
 from sapo.apps.teach.predictions import Variety, choose
+from sapo.apps.teach.pupil import word_clusters
 from sapo.errors import SapoError
 from sapo.tags.spans import loose_spans
 from teach_table import GOALS, ORDERS, draw, reached, run_key, table
@@ -85,11 +86,12 @@ class Lesson:
         self.seed = seed
         self.pool: list[Pair] = _sample(pool, POOL, seed)
         self.test: list[Pair] = _sample(test, SCORED, 0)  # the same for all seeds
+        self.clusters = word_clusters(words for words, _ in self.pool)
         self.labels = sorted({tag for _, tags in pool for tag in tags})
         self.spans = bool(loose_spans([tag for _, tags in pool[:500] for tag in tags])) and "O" in self.labels
 
     def train(self, pairs: Sequence[Pair]) -> sapo.Tagger:
-        return sapo.train(pairs, template=TEMPLATES[self.spans], seed=self.seed)
+        return sapo.train(pairs, template=TEMPLATES[self.spans], seed=self.seed, clusters=self.clusters)
 
     def score(self, tagger: sapo.Tagger) -> tuple[str, float]:
         found = tagger.tag_many([words for words, _ in self.test])

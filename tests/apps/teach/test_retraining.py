@@ -15,13 +15,13 @@ from taught_text import GOLD
 Open = Callable[..., Any]
 
 
-def in_this_process(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+def in_this_process(self: Any, kind: str, pairs: Any, base: bytes | None, clusters: Any) -> bytes:
     """Train as the process does."""
     from sapo.apps.teach.pupil import train_on_all
     from sapo.tagger.file import model_bytes, model_from_bytes
     from sapo.tagger.tagger import Tagger
 
-    return model_bytes(train_on_all(kind, pairs, base and Tagger(model_from_bytes(base))).model)
+    return model_bytes(train_on_all(kind, pairs, base and Tagger(model_from_bytes(base)), clusters).model)
 
 
 def wait_for_training(client: Any) -> Any:
@@ -108,10 +108,10 @@ def test_what_is_taken_back_during_training_is_forgotten_by_the_next_one(
 
     may_go, seen = threading.Event(), []
 
-    def train(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+    def train(self: Any, kind: str, pairs: Any, base: bytes | None, clusters: Any) -> bytes:
         may_go.wait(30)
         seen.append(len(pairs))
-        return in_this_process(self, kind, pairs, base)
+        return in_this_process(self, kind, pairs, base, clusters)
 
     monkeypatch.setattr(retraining.Process, "train", train)
     for module in (retraining, pupil):
@@ -158,13 +158,30 @@ def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPat
     base = pupil.train_on_all("spans", pairs)
     copies = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"
     monkeypatch.setattr(retraining, "COMMAND", ("-S", "-c", copies))
-    sent = retraining.Process().train("spans", pairs, model_bytes(base.model))
-    assert sent is not None
     monkeypatch.setattr(retraining.os, "nice", lambda by: 0)
-    monkeypatch.setattr(retraining.sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
-    monkeypatch.setattr(retraining.sys, "stdout", io.TextIOWrapper(written := io.BytesIO()))
-    retraining.main()
-    assert written.getvalue() == model_bytes(pupil.train_on_all("spans", pairs, base).model)
+    clusters = {"Oslo": "0", "home": "10"}
+    for model in (base, None):
+        sent = retraining.Process().train("spans", pairs, model and model_bytes(model.model), clusters)
+        assert sent is not None
+        monkeypatch.setattr(retraining.sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
+        monkeypatch.setattr(retraining.sys, "stdout", io.TextIOWrapper(written := io.BytesIO()))
+        retraining.main()
+        assert written.getvalue() == model_bytes(pupil.train_on_all("spans", pairs, model, clusters).model)
+
+
+def test_a_project_has_clusters_of_all_its_words_if_there_are_enough() -> None:
+    from sapo.apps.teach import pupil
+
+    names = [
+        f"{a}{b}" for a in "bcdfghklmn" for b in ("an", "en", "in", "on", "un", "al", "el", "il", "ol", "ul", "as")
+    ]
+    words = [["the", name, "sleeps"] for name in names] * 4
+    found = pupil.word_clusters(words)
+    assert found is not None
+    assert set(found) == {"the", "sleeps", *names}
+
+    assert pupil.word_clusters(words[:20]) is None
+    assert pupil.word_clusters([]) is None
 
 
 def test_a_process_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +207,7 @@ def test_training_that_fails_is_told_in_one_line(
     from sapo.apps.teach import retraining
     from sapo.apps.teach.retraining import Habits
 
-    def fails(self: Any, kind: str, pairs: Any, base: bytes | None) -> bytes:
+    def fails(self: Any, kind: str, pairs: Any, base: bytes | None, clusters: Any) -> bytes:
         raise SapoError("training from scratch failed: no memory")
 
     monkeypatch.setattr(retraining.Process, "train", fails)

@@ -45,7 +45,7 @@ from sapo.apps.teach.classroom import Classroom
 from sapo.apps.teach.messages import ACCEPT, EVENTS, EXPLAIN, EXPORT, NBEST, OPERATIONS, document
 from sapo.apps.teach.predictions import predict
 from sapo.apps.teach.project import exported
-from sapo.apps.teach.pupil import Pupil, load_pupil, train_on_all
+from sapo.apps.teach.pupil import Pupil, load_pupil, train_on_all, word_clusters
 from sapo.apps.teach.retraining import Habits, Retraining
 from sapo.apps.teach.state import UNDO
 from sapo.apps.teach.store import Snapshot, Store, save_snapshot, sole_server
@@ -306,7 +306,8 @@ def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -
         warm_up(store.kind)
         base = store.base()
         model = None if base is None else base.model
-        retraining, pupil = Retraining(store.path, model, habits), Pupil(store.kind, model)
+        clusters = None if model is not None else word_clusters(one.words for one in store.sentences.values())
+        retraining, pupil = Retraining(store.path, model, habits, clusters), Pupil(store.kind, model, clusters)
         classroom = Classroom(store, pupil, retraining, lambda *what: None)
         classroom.publish = lambda kind, sentence, author: hub.publish(
             {"seq": classroom.state.seq, "kind": kind, "id": sentence, "author": author}

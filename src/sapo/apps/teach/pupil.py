@@ -6,11 +6,14 @@ makes what people accepted most likely is fitted to the last of them, by the rul
 
 import dataclasses
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from sapo.apps.taggers import SPANS, TAGS, for_model, scheme_of
 from sapo.apps.teach.state import Event, ProjectState, as_iob2
+from sapo.corpus.blocks import Sentence, block_from_sentences
+from sapo.errors import SapoError
+from sapo.features.clustering import cluster_words
 from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
@@ -22,6 +25,8 @@ from sapo.training.update import Trainer
 
 WINDOW = 60  # sentences that the temperature is fitted to
 FEWEST = 15
+CLUSTERED = 500_000  # tokens
+FEWEST_WORDS = 100  # with clusters: fewer are no help
 WIDEST = 8.0  # temperatures from an eighth to eight: more is chance
 SMALL = 10  # so few sentences are learned from scratch each time: it takes no longer, and is better
 TEMPLATES = {SPANS: "ner", TAGS: "pos-best"}  # both need nothing but words
@@ -34,10 +39,31 @@ def fit(tests: Sequence[HeldOut]) -> float | None:
     return None if found is None else min(max(found, 1 / WIDEST), WIDEST)
 
 
-def train_on_all(kind: str, pairs: Sequence[Pair], base: Tagger | None = None) -> Tagger:
+def word_clusters(sentences: Iterable[Sequence[str]]) -> dict[str, str] | None:
+    """Return clusters of the words of a project, labeled or not; None if there are too few words.
+
+    They are made from a part of a large project: 500,000 tokens take a second or two.
+    """
+    chosen, tokens = [], 0
+    for words in sentences:
+        if words:
+            chosen.append(Sentence({"word": tuple(words)}))
+            tokens += len(words)
+        if tokens > CLUSTERED:
+            break
+    try:
+        found = cluster_words([block_from_sentences(chosen)]) if chosen else []
+    except SapoError:  # too few words
+        return None
+    return {one.word: one.bits for one in found} if len(found) >= FEWEST_WORDS else None
+
+
+def train_on_all(
+    kind: str, pairs: Sequence[Pair], base: Tagger | None = None, clusters: Mapping[str, str] | None = None
+) -> Tagger:
     """Train on all sentences; with a base, let it learn all of them, and keep what it knew."""
-    if base is None:
-        return train(pairs, template=TEMPLATES[kind], calibrate=False)  # the sentences of the project are better
+    if base is None:  # the temperature is fitted to the sentences of the project
+        return train(pairs, template=TEMPLATES[kind], clusters=clusters, calibrate=False)
     if not pairs:
         return base
     trainer = Trainer(base)
@@ -69,9 +95,10 @@ class Pupil:
     was taken back up to the event `forgot` is forgotten.
     """
 
-    def __init__(self, kind: str, base: bytes | None = None) -> None:
+    def __init__(self, kind: str, base: bytes | None = None, clusters: Mapping[str, str] | None = None) -> None:
         self.kind = kind
         self.base = base  # a model that knows more than the sentences of this project
+        self.clusters = clusters  # of the words of the project; a base goes without
         self.seq = 0
         self.forgot = 0
         self.version = 0
@@ -133,7 +160,9 @@ class Pupil:
         if self._trainer is None or (small and (taken_back or self.base is None)):
             everything = accepted.pairs()
             base = None if self.base is None else load_pupil(self.base, "base")
-            self._trainer = Trainer(train_on_all(self.kind, everything, base)) if everything or base else None
+            self._trainer = None
+            if everything or base:
+                self._trainer = Trainer(train_on_all(self.kind, everything, base, self.clusters))
             self.forgot = seq
         else:
             self._trainer.update([(words, self._as_shown(tags)) for words, tags in pairs], new_labels=True)

@@ -1,8 +1,9 @@
 """Train from scratch now and then, or after an undo, in a process of its own, so that no request waits for it.
 
 The process reads from its standard input a line of JSON (the kind of the project, and the size of the model to begin
-with), then this model, then the sentences as JSON. It writes the bytes of the new model. That model learns what was
-accepted while it was trained, and then replaces the old one. The temperature is fitted in a thread.
+with), then this model, then the sentences and the clusters of words as JSON. It writes the bytes of the new model. That
+model learns what was accepted while it was trained, and then replaces the old one. The temperature is fitted in a
+thread.
 """
 
 import json
@@ -10,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +43,12 @@ class Process:
         self._running: subprocess.Popen[bytes] | None = None
         self._ended = False
 
-    def train(self, kind: str, pairs: Sequence[Pair], base: bytes | None) -> bytes | None:
+    def train(
+        self, kind: str, pairs: Sequence[Pair], base: bytes | None, clusters: Mapping[str, str] | None = None
+    ) -> bytes | None:
         """Return the new model, or None if it was stopped. Raise SapoError if it failed."""
         header = json.dumps({"kind": kind, "base": len(base or b"")}).encode()
-        message = b"\n".join([header, (base or b"") + json.dumps(pairs).encode()])
+        message = b"\n".join([header, (base or b"") + json.dumps([pairs, clusters]).encode()])
         self._running = start_python(*COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if self._running is None:
             raise SapoError("training from scratch failed: Python cannot be started")
@@ -75,7 +78,8 @@ def main() -> None:
     rest = sys.stdin.buffer.read()
     base = load_pupil(rest[: header["base"]], "base") if header["base"] else None
     try:
-        tagger = train_on_all(header["kind"], json.loads(rest[header["base"] :]), base)
+        pairs, clusters = json.loads(rest[header["base"] :])
+        tagger = train_on_all(header["kind"], pairs, base, clusters)
     except SapoError as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(model_bytes(tagger.model))
@@ -85,9 +89,15 @@ def main() -> None:
 class Retraining:
     """Trains between answers. `start` and `finish` are called from the thread that answers."""
 
-    def __init__(self, path: Path, base: bytes | None = None, habits: Habits | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        base: bytes | None = None,
+        habits: Habits | None = None,
+        clusters: Mapping[str, str] | None = None,
+    ) -> None:
         self.problem: str | None = None
-        self._path, self._base, self._habits = path, base, habits or Habits()
+        self._path, self._base, self._habits, self._clusters = path, base, habits or Habits(), clusters
         self._process = Process()
         self._threads = ThreadPoolExecutor(1, "sapo-background")
         self._next: Future[Pupil | None] | None = None
@@ -171,11 +181,11 @@ class Retraining:
         return True
 
     def _train(self, kind: str, pairs: list[Pair], seq: int) -> Pupil | None:
-        model = self._process.train(kind, pairs, self._base)
+        model = self._process.train(kind, pairs, self._base, self._clusters)
         if model is None:
             return None
         save_snapshot(self._path, Snapshot(seq, model))
-        pupil = Pupil(kind, self._base)
+        pupil = Pupil(kind, self._base, self._clusters)
         pupil.take(load_pupil(model, "new model"), seq)
         return pupil
 
