@@ -80,13 +80,13 @@ class Work:
 class Lesson:
     """One pool of sentences, and a test set."""
 
-    def __init__(self, corpus: Corpus, part: str, seed: int) -> None:
+    def __init__(self, corpus: Corpus, part: str, seed: int, *, clusters: bool = True) -> None:
         pool = [(list(words), tags) for words, tags in corpus.sentences("train") if words]
         test = [(list(words), tags) for words, tags in corpus.sentences(part) if words]
         self.seed = seed
         self.pool: list[Pair] = _sample(pool, POOL, seed)
         self.test: list[Pair] = _sample(test, SCORED, 0)  # the same for all seeds
-        self.clusters = word_clusters(words for words, _ in self.pool)
+        self.clusters = word_clusters(words for words, _ in self.pool) if clusters else None
         self.labels = sorted({tag for _, tags in pool for tag in tags})
         self.spans = bool(loose_spans([tag for _, tags in pool[:500] for tag in tags])) and "O" in self.labels
 
@@ -154,13 +154,13 @@ def _sample(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
     return [pairs[place] for place in np.random.default_rng(seed).permutation(len(pairs))[:count]]
 
 
-def run_all(corpora: Sequence[Corpus], part: str, path: Path) -> None:
+def run_all(corpora: Sequence[Corpus], part: str, path: Path, *, clusters: bool) -> None:
     """Run what is not in the file yet."""
     for seed in SEEDS:
         for corpus in corpora:
             done = read_results(path)
             left = [order for order in ORDERS if run_key(corpus.name, part, order, seed) not in done]
-            lesson = Lesson(corpus, part, seed) if left else None
+            lesson = Lesson(corpus, part, seed, clusters=clusters) if left else None
             for order in left:
                 assert lesson is not None
                 result = lesson.run(order)
@@ -176,6 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--dev", action="store_true", help="scores on dev; where there is no such file, on a tenth of train, held out"
     )
+    parser.add_argument("--no-clusters", action="store_true", help="without clusters of the words of the pool")
     parser.add_argument("--table", action="store_true", help="run nothing: show what is in the results")
     parser.add_argument("--results", type=Path, default=Path("runs/teach.json"), metavar="FILE", help="%(default)s")
     parser.add_argument("--picture", type=Path, metavar="FILE.svg", help="draw the curves")
@@ -189,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if options.dev:
             corpora = [corpus.with_dev(Path(name)) for corpus in corpora]
         if not options.table:
-            run_all(corpora, part, options.results)
+            run_all(corpora, part, options.results, clusters=not options.no_clusters)
     results, names = read_results(options.results), [corpus.name for corpus in corpora]
     print(table(results, names, part, SEEDS))
     if options.picture:
