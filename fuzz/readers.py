@@ -1,4 +1,4 @@
-"""Targets that read corpora, text, tables, templates, rules, name lists and word vectors."""
+"""Targets that read corpora, text, tables, templates, rules, word clusters, name lists and word vectors."""
 
 import json
 import struct
@@ -14,6 +14,7 @@ from sapo.check.doctor import examine
 from sapo.corpus.formats import read
 from sapo.corpus.sample import sample_path
 from sapo.errors import DataError
+from sapo.features.clusters import Clusters
 from sapo.features.names import NameList
 from sapo.features.strings import fields
 from sapo.features.template import PRESETS, parse_templates, template_text
@@ -166,6 +167,30 @@ def _vectors(data: bytes) -> None:
     read_vectors(file("vectors.txt", data))
 
 
+def _clusters(data: bytes) -> None:
+    _find_clusters(Clusters.read(file("clusters", data)))
+
+
+def _cluster_arrays(data: bytes) -> None:
+    try:
+        clusters = Clusters.from_arrays(unpack_arrays(data, "clusters", "a list")[1], "c")
+    except (ValueError, KeyError) as error:
+        raise DataError(f"damaged: {error}") from None
+    _find_clusters(clusters)
+
+
+def _find_clusters(clusters: Clusters) -> None:
+    words = ["in", "New", "1984", "", "\ufffd", "京"] * 5
+    data, starts, ends = clusters.fields(*fields(words), np.array([0, len(words)]))
+    assert len(starts) == len(ends) == len(words)
+    assert ends.max() <= len(data)
+
+
+def _cluster_seeds() -> list[bytes]:
+    clusters = Clusters({"in": "00", "new": "010", "####": "011", "京": "1"})
+    return [pack_arrays({}, {f"c.{key}": array for key, array in clusters.arrays().items()})]
+
+
 def _names(data: bytes) -> None:
     ending = "jsonl" if data.startswith(b"{") else "csv" if b"," in data[:10] else "txt"
     _find_names(NameList.read(file(f"names.{ending}", data), any_case=len(data) % 2 == 0))
@@ -218,6 +243,8 @@ READERS: dict[str, Target] = {
     "check": Target(_check, _given(SAMPLE)),
     "templates": Target(_template, lambda: [template_text(name)[0].encode() for name in PRESETS]),
     "rules": Target(_rules, _given(RULES)),
+    "clusters": Target(_clusters, _given(b"00\tin\t7\n010\tnew\t2\n", b"in\t3\nnew\t17\n", b'{"in": 6, "new": "010"}')),
+    "cluster-arrays": Target(_cluster_arrays, _cluster_seeds, ARRAYS),
     "names": Target(_names, _given(*LISTS)),
     "name-arrays": Target(_name_arrays, _name_seeds, ARRAYS),
     "vectors": Target(_vectors, lambda: [VECTORS, BINARY, _binary_seed()], BYTES),

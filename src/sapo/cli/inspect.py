@@ -25,6 +25,16 @@ def inspect_command(model: Path, top: int, label: str | None, as_json: bool) -> 
     click.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else describe_text(found))
 
 
+def _knowledge_lines(knowledge: dict[str, int]) -> list[str]:
+    """Return what the model knows of words besides its weights.
+
+    >>> _knowledge_lines({"cluster": 27933, "city": 200})
+    ['knows     cluster (27,933), city (200)']
+    """
+    known = ", ".join(f"{name} ({count:,})" for name, count in knowledge.items())
+    return [f"knows     {known}"] if known else []
+
+
 def describe_text(description: dict[str, Any]) -> str:
     """Return the description as text.
 
@@ -37,6 +47,7 @@ def describe_text(description: dict[str, Any]) -> str:
         f"labels    {len(description['labels'])}: {' '.join(description['labels'])}",
         *(_network_lines(description["network"]) if description["network"] else _linear_lines(description)),
         f"columns   {', '.join(description['columns']) or 'ready-made features'}",
+        *_knowledge_lines(description["knowledge"]),
         *_constraint_lines(description),
     ]
     if description["temperature"] != 1.0 or "calibration" in record:

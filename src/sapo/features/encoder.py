@@ -129,7 +129,8 @@ class TemplateEncoder:
         return GrowingEncoder(self)
 
     def description(self) -> dict[str, Any]:
-        return {"template": self.templates.text}
+        known = self.templates.knowledge.columns
+        return {"template": self.templates.text, "knowledge": {name: len(source) for name, source in known.items()}}
 
     def header(self) -> dict[str, Any]:
         return header_of(self.templates)

@@ -21,6 +21,9 @@ class KnowledgeSource(Protocol):
 
     kind: str  # its name in model files
 
+    def __len__(self) -> int:
+        """Return how many words or names it has."""
+
     def fields(self, data: Bytes, starts: Ints, ends: Ints, offsets: Longs) -> tuple[Bytes, Ints, Ints]:
         """Return the column for these words: bytes with the start and end of each field."""
 

@@ -40,6 +40,7 @@ def describe(model: Model, *, top: int = 5, label: str | None = None) -> dict[st
         "weights": parameters.size if neural is None else neural["weights"],
         "nonzero_weights": parameters.nonzero if neural is None else None,
         "columns": list(encoder.columns),
+        "knowledge": details.get("knowledge", {}),
         "template": details.get("template"),
         "reader": model.reader,
         "temperature": model.temperature,
