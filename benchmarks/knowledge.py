@@ -31,15 +31,17 @@ from sapo.training.unlabeled import clusters_of
 from zoo_corpora import Corpus, find_corpora
 
 SEEDS = 3
-BIOMEDICAL = ("anatem", "bc2gm", "bionlp13cg", "jnlpba", "linnaeus", "genia-pos")
+TEXTS = {  # by corpus; there is no text in other languages
+    **dict.fromkeys(("anatem", "bc2gm", "bionlp13cg", "jnlpba", "linnaeus", "genia-pos"), "biomedical"),
+    **dict.fromkeys(("conll2000", "ud-ewt", "wnut17", "twitter-pos", "snips", "masc-pos", "wsj-sample"), "english"),
+}
 CURVE = ("anatem", "conll2000", "ud-ewt", "wnut17")
 SENTENCES = (10, 30, 100, 300, 1000, 3000)
 
 
 def own_clusters(corpus: Corpus, data: Path) -> Any:
     """Return the clusters of the text of the same kind."""
-    name = "biomedical" if corpus.name in BIOMEDICAL else "english"
-    return clusters_of([data / "unlabelled" / f"{name}.txt.gz"], _ignore, _ignore)
+    return clusters_of([data / "unlabelled" / f"{TEXTS[corpus.name]}.txt.gz"], _ignore, _ignore)
 
 
 def _ignore(line: str) -> None:
@@ -66,7 +68,7 @@ def table(corpora: Iterable[Corpus], data: Path, part: str, more: dict[str, str]
     print("| corpus | knowledge | score |\n|---|---|--:|")
     lists = {name: path for name, path in more.items() if path.endswith(".txt")}
     for corpus in corpora:
-        clusters: dict[str, Any] = {"own": own_clusters(corpus, data)}
+        clusters: dict[str, Any] = {"own": own_clusters(corpus, data)} if corpus.name in TEXTS else {}
         clusters |= {name: path for name, path in more.items() if name not in lists}
         show(corpus.name, "none", scores(corpus, part))
         for name, source in clusters.items():
