@@ -17,7 +17,7 @@ from sapo.errors import DataError
 from sapo.features.names import NameList
 from sapo.features.strings import fields
 from sapo.features.template import PRESETS, parse_templates, template_text
-from sapo.neural.vectors import read_vectors
+from sapo.features.vectors import read_vectors
 from sapo.tagger.arrayfile import pack_arrays, unpack_arrays
 from sapo.tags.constraints import Constraints, bans_of
 from sapo.training.gold import read_rules

@@ -26,7 +26,7 @@ from sapo.neural.encoder import NeuralEncoder, check_state, load_state, make_net
 from sapo.neural.inputs import Inputs, Vocabulary, batches_of, make_batch, plain_word, read_all
 from sapo.neural.network import Network, one_thread, threads
 from sapo.neural.options import NeuralOptions, Texts
-from sapo.neural.vectors import read_vectors
+from sapo.features.vectors import read_vectors
 from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, UPDATED_SAMPLES, UPDATES, Parameters
 
 Arrays = dict[str, np.ndarray]

@@ -46,6 +46,7 @@ class Options(ReadingOptions, LearningOptions, total=False):
 
     clusters: "Clusters | Sequence[Clusters] | None"  # files of word clusters, or mappings of words to clusters
     names: "Mapping[str, Names] | None"  # lists of names by their kind
+    vectors: str | Path | None  # a file of word vectors
     min_count: int  # leave out features that occur less often
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
     resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
@@ -109,6 +110,7 @@ class Plan:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     clusters: tuple[Clusters, ...] = ()  # files of word clusters, or mappings of words to clusters
     names: Mapping[str, Names] = field(default_factory=dict)  # lists of names by their kind
+    vectors: str | Path | None = None  # a file of word vectors, for a linear learner; those of a network are in `network`
     min_count: int = 1  # leave out features that occur less often
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
@@ -132,6 +134,8 @@ class Plan:
             raise OptionError(f"stream: {self.learner} needs all data in memory; use one of {', '.join(streamed)}")
         if self.labels.sample_weight is not None or self.labels.class_weight is not None:
             raise OptionError("stream: takes neither sample_weight nor class_weight; leave it out, or train in memory")
+        if self.vectors is not None:
+            raise OptionError("stream: takes no vectors; leave them out, or train in memory; clusters work in both ways")
 
 
 def make_plan(
@@ -157,8 +161,9 @@ def make_plan(
     scheme = _known_scheme(given.get("scheme", AUTO))
     given["scheme"] = None if scheme == KEEP or (scheme == AUTO and "scheme" not in own) else scheme
     labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
+    linear = () if learner in LAYERS else ("vectors",)  # of a network, it is an option of its own
+    features = _take(given, ("clusters", "names", *linear, "min_count", "stream", "resume"))
     network = network_options(learner, _take(given, NETWORK))
-    features = _take(given, ("clusters", "names", "min_count", "stream", "resume"))
     features["clusters"], features["names"] = _listed(features.get("clusters")), _kinds(features.get("names"))
     for name in ("clusters", "names"):
         if features[name] and learner in LAYERS:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sapo.errors import SapoError
-from sapo.neural.vectors import read_vectors
+from sapo.features.vectors import read_vectors
 
 LINES = "the 0.5 -1 2\ncat 1 2 3e-1\n"
 
