@@ -109,7 +109,10 @@ class TrainCommand(GroupedCommand):
 
     groups = {  # noqa: RUF012
         "Files": ("output", "dev", "format", "encoding", "columns", "label", "missing"),
-        "Features and labels": ("template", "clusters", "names", "min_count", "scheme", "rules", "class_weight"),
+        "Features and labels": (
+            *("template", "clusters", "names", "vectors", "min_count"),
+            *("scheme", "rules", "class_weight"),
+        ),
         "Learning": ("learner", "n", "rate", "strength", "epochs", "threads", "seed", "more"),
         "Long runs": ("log", "checkpoint", "resume", "stream"),
         "More sentences for a model": ("continued", "new_labels"),
@@ -147,6 +150,11 @@ class TrainCommand(GroupedCommand):
     multiple=True,
     metavar="KIND=FILE",
     help="Names of a kind, such as city=cities.txt: one on each line, or CSV or JSONL. May be repeated.",
+)
+@click.option(
+    "--vectors",
+    metavar="FILE",
+    help="Word vectors of word2vec, GloVe or fastText, or in a safetensors file. Networks start from them.",
 )
 @format_option
 @encoding_option
@@ -232,6 +240,8 @@ def train_command(
         settings = take_settings(options)
         cluster = take_cluster(ray, settings)
         given = {name: value for name, value in options.items() if value is not None}
+        if "vectors" in given and "vectors" in settings:
+            raise OptionError("--vectors is given twice; leave --set vectors out")
         given["columns"] = split_names(given.get("columns"))
         if "class_weight" in given:
             given["class_weight"] = parse_class_weight(given["class_weight"])
@@ -296,11 +306,11 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
         "the rules": rules,
         **{f"the clusters {path}": path for path in plan.clusters},
         **{f"the names {path}": path for path in plan.names.values()},
-        "the vectors": None if plan.network is None else plan.network.vectors,
+        "the vectors": plan.vectors if plan.network is None else plan.network.vectors,
     }
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     refuse_other_file(output)
-    for source in (train, dev, rules, continued, *plan.clusters, *plan.names.values()):
+    for source in (train, dev, rules, continued, *plan.clusters, *plan.names.values(), inputs["the vectors"]):
         if isinstance(source, str | Path):
             if source in (train, dev) and Path(source).is_dir():
                 format_of(source, plan.reading.get("format"))  # some formats are directories
@@ -350,9 +360,10 @@ def _continue(
     from sapo.cli.progress import make_progress
     from sapo.training.update import PASSES, Trainer
 
-    if plan.dev or plan.template or plan.clusters or plan.names or plan.checkpoint or log:
+    if any((plan.dev, plan.template, plan.clusters, plan.names, plan.vectors, plan.checkpoint, log)):
         raise OptionError(
-            "--continue works without --dev, --template, --clusters, --names, --checkpoint and --log; leave them out"
+            "--continue works without --dev, --template, --clusters, --names, --vectors, --checkpoint and --log; "
+            "leave them out"
         )
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise OptionError(

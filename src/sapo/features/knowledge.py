@@ -1,8 +1,8 @@
 """Add what is known of words besides the training data: clusters and names as further columns, and vectors.
 
 A column of knowledge is made from the column of words wherever a block is encoded. So templates use it as any other
-column, and the model keeps what it is made from: a text to be tagged needs its words alone. Vectors are no column: their
-numbers are values of features, which the encoder adds to those of the templates.
+column, and the model keeps what it is made from: a text to be tagged needs its words alone. Vectors are not a column:
+their numbers are values of features, which the encoder adds to those of the templates.
 """
 
 import re

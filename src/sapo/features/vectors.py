@@ -51,7 +51,7 @@ class Vectors:
 
 
 class WordVectors:
-    """The vectors of words, for the features of a linear model. A word that is missing has that of its nearest spelling.
+    """The vectors of words, as features of a linear model. A word that is missing has that of its nearest spelling.
 
     >>> vectors = WordVectors(["rain", "oslo"], np.array([[2, 0], [0, -2]], np.float32))
     >>> vectors.values(np.array([1])).tolist()
@@ -73,7 +73,9 @@ class WordVectors:
 
     def _set(self, words: Lexicon, numbers: Bytes, scales: Floats) -> None:
         self._words, self._numbers, self._scales = words, numbers, scales
-        numbers.flags.writeable = scales.flags.writeable = False  # as those of a file, so that kernels are compiled once
+        numbers.flags.writeable = scales.flags.writeable = (
+            False  # as those of a file, so that kernels are compiled once
+        )
 
     @classmethod
     def read(cls, path: str | Path) -> "WordVectors":

@@ -110,7 +110,9 @@ class Plan:
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     clusters: tuple[Clusters, ...] = ()  # files of word clusters, or mappings of words to clusters
     names: Mapping[str, Names] = field(default_factory=dict)  # lists of names by their kind
-    vectors: str | Path | None = None  # a file of word vectors, for a linear learner; those of a network are in `network`
+    vectors: str | Path | None = (
+        None  # a file of word vectors, for a linear learner; those of a network are in `network`
+    )
     min_count: int = 1  # leave out features that occur less often
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
@@ -135,7 +137,9 @@ class Plan:
         if self.labels.sample_weight is not None or self.labels.class_weight is not None:
             raise OptionError("stream: takes neither sample_weight nor class_weight; leave it out, or train in memory")
         if self.vectors is not None:
-            raise OptionError("stream: takes no vectors; leave them out, or train in memory; clusters work in both ways")
+            raise OptionError(
+                "stream: takes no vectors; leave them out, or train in memory; clusters work in both ways"
+            )
 
 
 def make_plan(
@@ -163,6 +167,8 @@ def make_plan(
     labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
     linear = () if learner in LAYERS else ("vectors",)  # of a network, it is an option of its own
     features = _take(given, ("clusters", "names", *linear, "min_count", "stream", "resume"))
+    if not isinstance(features.get("vectors"), str | Path | None):
+        raise OptionError(f"vectors must be the path of a file, not {features['vectors']!r:.60}")
     network = network_options(learner, _take(given, NETWORK))
     features["clusters"], features["names"] = _listed(features.get("clusters")), _kinds(features.get("names"))
     for name in ("clusters", "names"):
