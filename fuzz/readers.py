@@ -199,6 +199,11 @@ def _binary_seed() -> bytes:
     return b"1 2\nthe " + struct.pack("<2f", 1.5, -2.0) + b"\n"
 
 
+def _tensor_seed() -> bytes:
+    words = np.frombuffer("the\ncafé".encode(), np.uint8)
+    return pack_arrays({}, {"vectors": np.array([[1.5, -2], [0, 1]], np.float16), "words": words})
+
+
 READERS: dict[str, Target] = {
     "columns": Target(_corpus("columns"), _given(SAMPLE, SAMPLE.replace(b" ", b"\t"))),
     "conllu": Target(_corpus("conllu"), _given(CONLLU)),
@@ -220,5 +225,5 @@ READERS: dict[str, Target] = {
     "rules": Target(_rules, _given(RULES)),
     "names": Target(_names, _given(*LISTS)),
     "name-arrays": Target(_name_arrays, _name_seeds, ARRAYS),
-    "vectors": Target(_vectors, lambda: [VECTORS, BINARY, _binary_seed()], BYTES),
+    "vectors": Target(_vectors, lambda: [VECTORS, BINARY, _binary_seed(), _tensor_seed()], BYTES),
 }

@@ -13,8 +13,8 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 203,
-    "lines": 48115,
+    "files": 204,
+    "lines": 48433,
     "files under 60 lines": 4,
     "modules with one importer": 34,
     "class names used twice": 2,
@@ -22,8 +22,8 @@ LIMITS = {
     "docstrings 'X in, Y out'": 0,
     "names of sapo.__all__": 13,
     "public names of Tagger": 16,
-    "options of sapo train": 31,
-    "arguments of SequenceLabeler": 19,
+    "options of sapo train": 32,
+    "arguments of SequenceLabeler": 20,
     "files of sapo train FILE": 62,
     "files of sapo tag MODEL FILE": 34,
     "files of sapo.train": 52,

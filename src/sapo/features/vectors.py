@@ -33,6 +33,7 @@ SQUARES = 4.0
 ZERO = 128  # how a byte says 0
 STEPS = 127  # of a byte, from 0 to the largest number of a vector
 LARGEST = 1e6  # scale in a model file
+AT_ONCE = 10_000  # words: the 64-bit numbers of all of them would determine the peak of memory
 LONGEST_NUMBER = 18  # digits of a count
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
@@ -64,12 +65,18 @@ class WordVectors:
             if "\n" not in word:  # which stands between the words of a model file
                 first.setdefault(word, place)
         chosen = sorted(first)
-        kept = matrix[[first[word] for word in chosen]]
-        largest = np.abs(kept).max(axis=1, initial=0.0).astype(np.float64)
-        numbers = np.rint(kept * (STEPS / np.where(largest > 0, largest, 1.0))[:, np.newaxis]) + ZERO
-        squares = float(np.mean(np.einsum("ij,ij->i", kept, kept, dtype=np.float64)))
-        scales = largest / STEPS * math.sqrt(SQUARES / squares if squares else 1.0)
-        self._set(Lexicon(chosen), numbers.astype(np.uint8), scales.astype(np.float32))
+        places = np.array([first[word] for word in chosen], np.int64)
+        numbers, largest, squares = np.empty((len(places), matrix.shape[1]), np.uint8), np.zeros(len(places)), 0.0
+        for begin in range(0, len(places), AT_ONCE):
+            some = slice(begin, begin + AT_ONCE)
+            rows = matrix[places[some]].astype(np.float64)
+            squares += float(np.square(rows).sum())
+            largest[some] = np.abs(rows).max(axis=1)
+            numbers[some] = (
+                np.rint(rows * (STEPS / np.where(largest[some] > 0, largest[some], 1))[:, np.newaxis]) + ZERO
+            )
+        factor = math.sqrt(SQUARES * len(places) / squares) if squares else 0.0
+        self._set(Lexicon(chosen), numbers, (largest / STEPS * factor).astype(np.float32))
 
     def _set(self, words: Lexicon, numbers: Bytes, scales: Floats) -> None:
         self._words, self._numbers, self._scales = words, numbers, scales
@@ -81,9 +88,10 @@ class WordVectors:
     def read(cls, path: str | Path) -> "WordVectors":
         """Read the first 400,000 vectors of a file. Raise SapoError if it cannot be read."""
         found = read_vectors(path, MOST_WORDS)
-        if not found.matrix.any():
+        vectors = cls(found.words, found.matrix)
+        if not vectors._scales.any():
             raise DataError(f"{path}: all numbers of all word vectors are 0, so they say nothing about words")
-        return cls(found.words, found.matrix)
+        return vectors
 
     def __len__(self) -> int:
         return len(self._words)

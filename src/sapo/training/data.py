@@ -159,8 +159,8 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
             return _encode_feature_blocks(plan, data, given, reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = pick(given.first, marks) if plan.template is None else plan.template
-    templates = templates_with_knowledge(plan, template, given.first)
     jit.compile_kernels()
+    templates = templates_with_knowledge(plan, template, given.first)
     table = StringTable()
     evidence = Evidence()
     blocks = with_evidence(iter(kept) if keep_texts else given.blocks, evidence)
