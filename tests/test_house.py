@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 LIMITS = {
     "rooms": 17,
     "files": 204,
-    "lines": 48433,
+    "lines": 48441,
     "files under 60 lines": 4,
     "modules with one importer": 34,
     "class names used twice": 2,

@@ -35,7 +35,7 @@ _BITS = re.compile(r"[01]+", re.ASCII)
 class Clusters:
     """The clusters of words. A word that is missing has the cluster of its nearest spelling, if there is one.
 
-    >>> clusters = Clusters({"paris": "0110", "19##": "10", "the": "111"})
+    >>> clusters = Clusters({"paris": "0110", "####": "10", "the": "111"})
     >>> [clusters.find(word) for word in ("Paris", "1984", "The", "Rome")]
     ['0110', '10', '111', None]
     """

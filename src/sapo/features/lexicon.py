@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sapo import jit
+from sapo.errors import DataError
 from sapo.features.strings import StringTable
 from sapo.jit.arrays import Bytes, Ints
 
@@ -37,13 +38,16 @@ class Lexicon:
     """Words, numbered in the order given. A word that is missing has the number of its nearest spelling.
 
     >>> from sapo.features.strings import fields
-    >>> Lexicon(["19##", "paris"]).numbers(*fields(["Paris", "1984", "Rome"])).tolist()
+    >>> Lexicon(["####", "paris"]).numbers(*fields(["Paris", "1984", "Rome"])).tolist()
     [1, 0, -1]
     """
 
     def __init__(self, words: Iterable[str]) -> None:
         text = "\n".join(listed := list(words)).encode("utf-8", "surrogatepass")
+        if len(text) > MOST_BYTES:
+            raise DataError(f"{len(text):,} bytes of words are more than {MOST_BYTES:,}; give fewer words")
         self._table = _table_of_lines(text) if listed else StringTable()
+        self._packed: Bytes | None = None
 
     def __len__(self) -> int:
         return len(self._table)
@@ -71,8 +75,10 @@ class Lexicon:
 
     def packed(self) -> Bytes:
         """Return the words for a model file. If they are sorted, they take a quarter of their bytes."""
-        text = "\n".join(self._table.strings()).encode("utf-8", "surrogatepass")
-        return np.frombuffer(lzma.compress(text, lzma.FORMAT_XZ, preset=6), np.uint8)
+        if self._packed is None:  # takes a second for 400,000 words, and pruning to a size asks for it many times
+            text = "\n".join(self._table.strings()).encode("utf-8", "surrogatepass")
+            self._packed = np.frombuffer(lzma.compress(text, lzma.FORMAT_XZ, preset=6), np.uint8)
+        return self._packed
 
     @classmethod
     def unpacked(cls, packed: Bytes) -> "Lexicon":
@@ -86,7 +92,7 @@ class Lexicon:
             raise ValueError("words")
         text.decode("utf-8", "surrogatepass")
         lexicon = cls.__new__(cls)
-        lexicon._table = _table_of_lines(text)
+        lexicon._table, lexicon._packed = _table_of_lines(text), packed
         if len(lexicon) != text.count(b"\n") + 1:
             raise ValueError("words")
         return lexicon

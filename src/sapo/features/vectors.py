@@ -29,7 +29,9 @@ from sapo.jit import kernel
 from sapo.jit.arrays import Bytes, Floats, Ints, Longs, stored_array
 
 MOST_WORDS = 400_000  # that a model keeps: the first of the file, which are the most frequent ones
-SQUARES = 4.0
+SQUARES = (
+    4.0  # on two dev sets, with GloVe of 50 numbers, 1 and 16 are no better: 42.5, 41.6, 41.8 F1; 89.0, 89.2, 88.9
+)
 ZERO = 128  # how a byte says 0
 STEPS = 127  # of a byte, from 0 to the largest number of a vector
 LARGEST = 1e6  # scale in a model file
@@ -56,7 +58,7 @@ class WordVectors:
 
     >>> vectors = WordVectors(["rain", "oslo"], np.array([[2, 0], [0, -2]], np.float32))
     >>> vectors.values(np.array([1])).tolist()
-    [[-2.0, 0.0]]
+    [[2.0, 0.0]]
     """
 
     def __init__(self, words: Sequence[str], matrix: Floats) -> None:
