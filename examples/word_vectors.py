@@ -1,8 +1,8 @@
-"""Word vectors from text of your own, for `sapo train --set vectors=FILE`: skip-grams of word2vec, by gensim.
+"""Word vectors from text of your own, for `sapo train --vectors FILE`: skip-grams of word2vec, by gensim.
 
     pip install '.[neural]' gensim
     python examples/word_vectors.py train.txt more.conllu -o vectors.txt
-    sapo train train.txt --learner bilstm-sapo --set vectors=vectors.txt -o model.sapo
+    sapo train train.txt --learner bilstm-sapo --vectors vectors.txt -o model.sapo
 
 All formats that sapo reads will do; tags are not looked at, so text without tags helps as much. Words are written as
 the networks of sapo look them up: in small letters, every digit a 0. A name that ends in .bin gives word2vec's binary

@@ -18,7 +18,7 @@ from sapo.features.clusters import Clusters
 from sapo.features.names import NameList
 from sapo.features.strings import fields
 from sapo.features.template import PRESETS, parse_templates, template_text
-from sapo.neural.vectors import read_vectors
+from sapo.features.vectors import read_vectors
 from sapo.tagger.arrayfile import pack_arrays, unpack_arrays
 from sapo.tags.constraints import Constraints, bans_of
 from sapo.training.gold import read_rules
@@ -224,6 +224,11 @@ def _binary_seed() -> bytes:
     return b"1 2\nthe " + struct.pack("<2f", 1.5, -2.0) + b"\n"
 
 
+def _tensor_seed() -> bytes:
+    words = np.frombuffer("the\ncafé".encode(), np.uint8)
+    return pack_arrays({}, {"vectors": np.array([[1.5, -2], [0, 1]], np.float16), "words": words})
+
+
 READERS: dict[str, Target] = {
     "columns": Target(_corpus("columns"), _given(SAMPLE, SAMPLE.replace(b" ", b"\t"))),
     "conllu": Target(_corpus("conllu"), _given(CONLLU)),
@@ -247,5 +252,5 @@ READERS: dict[str, Target] = {
     "cluster-arrays": Target(_cluster_arrays, _cluster_seeds, ARRAYS),
     "names": Target(_names, _given(*LISTS)),
     "name-arrays": Target(_name_arrays, _name_seeds, ARRAYS),
-    "vectors": Target(_vectors, lambda: [VECTORS, BINARY, _binary_seed()], BYTES),
+    "vectors": Target(_vectors, lambda: [VECTORS, BINARY, _binary_seed(), _tensor_seed()], BYTES),
 }

@@ -22,7 +22,7 @@ from sapo.corpus.files import read_chunks
 from sapo.corpus.formats import read
 from sapo.errors import SapoError, allow_limits, parse_limit
 from sapo.features.template import parse_templates
-from sapo.neural.vectors import read_vectors
+from sapo.features.vectors import read_vectors
 from sapo.search.lattice import Lattice
 from sapo.search.topn import top_n
 from sapo.tags.constraints import parse_rules

@@ -101,3 +101,23 @@ def test_mistakes_are_one_line(run: Run, files: Path, tmp_path: Path) -> None:
     assert "has no ready-made features" in words.stderr
     template = run("train", files / "train.jsonl", "-t", "pos", "-o", tmp_path / "m.sapo", "-q", ends=2)
     assert template.stderr.endswith("has ready-made features and no words; leave the template out\n")
+
+
+def test_vectors_are_features_of_a_model_and_mistakes_end_with_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("the DT\nrain NN\n\nno DT\nsnow NN\n\n" * 3)
+    vectors, model = tmp_path / "vectors.txt", tmp_path / "m.sapo"
+    vectors.write_text("rain 1 0\nsnow 1 0\nthe 0 1\n")
+    train = ("train", tmp_path / "train.txt", "--columns", "word,label", "--quiet", "-o", model)
+    run(*train, "--epochs", 2, "--vectors", vectors)
+    assert "vector[0] 1" in run("inspect", model, "--top", 50).stdout
+    for given, message in (
+        (("--vectors", tmp_path / "none.txt"), "no such file"),
+        (("--vectors", vectors, "--set", f"vectors={vectors}"), "--vectors is given twice; leave --set vectors out"),
+        (("--vectors", vectors, "--stream", tmp_path / "cache"), "stream: takes no vectors"),
+        (("--vectors", vectors, "--continue", model), "--continue works without --dev"),
+        (("--vectors", model, "-o", tmp_path / "other.sapo"), "expected the arrays 'vectors' and 'words'"),
+        (("--vectors", model), "the vectors"),
+    ):
+        said = run(*train, *given, ends=2).stderr
+        assert message in said
+        assert said.count("\n") == 1

@@ -38,6 +38,7 @@ def test_mistakes_end_with_one_line(run: Run, house: Any, tmp_path: Path) -> Non
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("the 1 2\ncat 1\n")
     for arguments, message in (
+        ((*SMALL, "--vectors", vectors), f"sapo: {vectors}:2: expected a word and 2 numbers, found 1 numbers"),
         ((*SMALL, "--set", f"vectors={vectors}"), f"sapo: {vectors}:2: expected a word and 2 numbers, found 1 numbers"),
         (("--set", "batch=8"), "sapo: --set batch: only for the neural learners (bilstm, bilstm-crf, "),
         ((*SMALL, "--set", "dropout=1"), "sapo: --set dropout must be a number from 0 up to, but not, 1, not 1"),

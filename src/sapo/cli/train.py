@@ -110,14 +110,8 @@ class TrainCommand(GroupedCommand):
     groups = {  # noqa: RUF012
         "Files": ("output", "dev", "format", "encoding", "columns", "label", "missing"),
         "Features and labels": (
-            "template",
-            "clusters",
-            "unlabeled",
-            "names",
-            "min_count",
-            "scheme",
-            "rules",
-            "class_weight",
+            *("template", "clusters", "unlabeled", "names", "vectors", "min_count"),
+            *("scheme", "rules", "class_weight"),
         ),
         "Learning": ("learner", "n", "rate", "strength", "epochs", "threads", "seed", "more"),
         "Long runs": ("log", "checkpoint", "resume", "stream"),
@@ -162,6 +156,11 @@ class TrainCommand(GroupedCommand):
     multiple=True,
     metavar="KIND=FILE",
     help="Names of a kind, such as city=cities.txt: one on each line, or CSV or JSONL. May be repeated.",
+)
+@click.option(
+    "--vectors",
+    metavar="FILE",
+    help="Word vectors of word2vec, GloVe or fastText, or in a safetensors file. Networks start from them.",
 )
 @format_option
 @encoding_option
@@ -247,6 +246,8 @@ def train_command(
         settings = take_settings(options)
         cluster = take_cluster(ray, settings)
         given = {name: value for name, value in options.items() if value is not None}
+        if "vectors" in given and "vectors" in settings:
+            raise OptionError("--vectors is given twice; leave --set vectors out")
         given["columns"] = split_names(given.get("columns"))
         if "class_weight" in given:
             given["class_weight"] = parse_class_weight(given["class_weight"])
@@ -312,11 +313,12 @@ def _check_files(plan: "Plan", output: Path, log: Path | None, continued: Path |
         **{f"the clusters {path}": path for path in plan.clusters},
         **{f"the text {path}": path for path in plan.unlabeled},
         **{f"the names {path}": path for path in plan.names.values()},
-        "the vectors": None if plan.network is None else plan.network.vectors,
+        "the vectors": plan.vectors if plan.network is None else plan.network.vectors,
     }
     refuse_same_file(inputs, {"-o": output, "--checkpoint": plan.checkpoint, "--log": log})
     refuse_other_file(output)
-    for source in (train, dev, rules, continued, *plan.clusters, *plan.unlabeled, *plan.names.values()):
+    known = (*plan.clusters, *plan.unlabeled, *plan.names.values(), inputs["the vectors"])
+    for source in (train, dev, rules, continued, *known):
         if isinstance(source, str | Path):
             if source in plan.unlabeled and Path(source).is_dir():
                 continue
@@ -368,11 +370,11 @@ def _continue(
     from sapo.cli.progress import make_progress
     from sapo.training.update import PASSES, Trainer
 
-    known = plan.clusters or plan.unlabeled or plan.names
+    known = any((plan.clusters, plan.unlabeled, plan.names, plan.vectors))
     if plan.dev or plan.template or known or plan.checkpoint or log:
         raise OptionError(
-            "--continue works without --dev, --template, --clusters, --unlabeled, --names, --checkpoint and --log; "
-            "leave them out"
+            "--continue works without --dev, --template, --clusters, --unlabeled, --names, --vectors, --checkpoint and "
+            "--log; leave them out"
         )
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise OptionError(

@@ -48,7 +48,7 @@ def build_encoder(
     Features that occur less than `min_count` times are left out; new labels are added to `labels`.
     """
     columns = {name: StringTable() for name in templates.columns}
-    ids, offsets, gold = _read(blocks, columns, templates.knowledge, labels)
+    ids, offsets, gold, vectors = _read(blocks, columns, templates.knowledge, labels)
     views = tuple(ViewValues.of_words(view, columns[view.column]) for view in views_of(templates))
     layout = FeatureLayout(templates, views)
     values = view_values(layout, ids, int(offsets[-1]), {})
@@ -59,22 +59,28 @@ def build_encoder(
         for tables in (layout.tables_of_kind(edges=False), layout.tables_of_kind(edges=True))
     )
     encoder = TemplateEncoder(templates, columns, views, make_tables(layout, nodes, edges))
-    return encoder, encoder.session().encode_ids(ids, offsets, gold)
+    return encoder, encoder.session().encode_ids(ids, offsets, gold, vectors)
 
 
 def _read(
     blocks: Iterable[Block], columns: Mapping[str, StringTable], knowledge: Knowledge, labels: StringTable
-) -> tuple[dict[str, Ints], Longs, Ints]:
-    """Return the numbers of all strings, where sentences begin, and the labels; add new strings to the tables."""
+) -> tuple[dict[str, Ints], Longs, Ints, Ints]:
+    """Return the numbers of all strings, where sentences begin, the labels, and the numbers of vectors.
+
+    New strings are added to the tables.
+    """
     ids: dict[str, list[Ints]] = {name: [np.empty(0, np.int32)] for name in columns}
     golds, sizes = [np.empty(0, np.int32)], [np.zeros(1, np.int64)]
+    vectors = [np.empty(0, np.int32)]
     for block in blocks:
         for name, table in columns.items():
             ids[name].append(table.add_fields(*knowledge.fields_of(block, name)))
+        if (found := knowledge.vector_numbers(block)) is not None:
+            vectors.append(found)
         golds.append(labels.add_fields(*block.column(LABEL)))
         sizes.append(np.diff(block.offsets))
     joined = {name: np.concatenate(parts) for name, parts in ids.items()}
-    return joined, np.cumsum(np.concatenate(sizes)), np.concatenate(golds)
+    return joined, np.cumsum(np.concatenate(sizes)), np.concatenate(golds), np.concatenate(vectors)
 
 
 def _table_keys(layout: FeatureLayout, table: int, offsets: Longs, values: Values) -> Longs:
@@ -251,7 +257,7 @@ class GrowingEncoder(TemplateEncoder):
             view.add(new_words[view.view.column])
         self.views = self.layout.views = tuple(view.values() for view in self._views)
         self._add_features(ids, block.offsets)
-        return self.session().encode_ids(ids, block.offsets, gold)
+        return self.session().encode_ids(ids, block.offsets, gold, made.vector_numbers(block))
 
     def frozen(self) -> TemplateEncoder:
         """Return what is known now as an encoder without spare room, in its own arrays."""

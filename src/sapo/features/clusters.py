@@ -13,9 +13,8 @@ These forms of a file are read, each of them also compressed:
 """
 
 import json
-import lzma
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,12 @@ import numpy as np
 from sapo.corpus.files import check_utf8, read_chunks, read_whole, show_path
 from sapo.corpus.scanner import read_lines
 from sapo.errors import DataError, check_limit
+from sapo.features.lexicon import Lexicon
 from sapo.features.strings import StringTable, array_of, fields, narrow, widen, within
 from sapo.jit.arrays import Bytes, Ints, Longs
 
 PATH_BITS = 20  # of a number in JSON: those of spaCy have at most 18
 MOST_NESTED = 10_000  # brackets and braces in a file of JSON: words may have some
-MOST_BYTES = 1 << 30  # of the words of a model, unpacked
-UNPACKING = 1 << 28  # bytes of memory that unpacking them may take
-_DIGIT = re.compile(r"\d")
 _BITS = re.compile(r"[01]+", re.ASCII)
 
 
@@ -48,10 +45,10 @@ class Clusters:
     def __init__(self, paths: Mapping[str, str]) -> None:
         names = StringTable(dict.fromkeys(paths.values()))
         words = sorted(paths)
-        self._set(words, names, names.find([paths[word] for word in words]))
+        self._set(Lexicon(words), names, names.find([paths[word] for word in words]))
 
-    def _set(self, words: Iterable[str], names: StringTable, clusters: Ints) -> None:
-        self._words, self._names, self._clusters = StringTable(words), names, clusters
+    def _set(self, words: Lexicon, names: StringTable, clusters: Ints) -> None:
+        self._words, self._names, self._clusters = words, names, clusters
         data, starts, ends = fields(names.strings())
         # the last one, -1, stands for no cluster: an empty field
         self._data, self._starts, self._ends = data, np.append(starts, np.int32(0)), np.append(ends, np.int32(0))
@@ -77,24 +74,8 @@ class Clusters:
 
     def numbers(self, data: Bytes, starts: Ints, ends: Ints) -> Ints:
         """Return the number of the cluster of each word, -1 if it has none."""
-        words = self._words.find_fields(data, starts, ends)
-        unknown = np.flatnonzero(words < 0)
-        if len(unknown):
-            distinct = StringTable()
-            which = distinct.add_fields(data, starts[unknown], ends[unknown])
-            words[unknown] = self._nearest(distinct.strings())[which]
+        words = self._words.numbers(data, starts, ends)
         return np.where(words < 0, np.int32(-1), self._clusters[words])
-
-    def _nearest(self, words: list[str]) -> Ints:
-        """Return the known word that is nearest to each of these: in lower case, with another sign for digits."""
-        found = np.full(len(words), -1, np.int32)
-        left = np.arange(len(words))
-        for spelling in _SPELLINGS:
-            found[left] = self._words.find([spelling(words[place]) for place in left.tolist()])
-            left = np.flatnonzero(found < 0)
-            if not len(left):
-                break
-        return found
 
     def fields(self, data: Bytes, starts: Ints, ends: Ints, offsets: Longs) -> tuple[Bytes, Ints, Ints]:
         """Return the clusters of words as a column, which is empty where a word has none."""
@@ -108,11 +89,9 @@ class Clusters:
         ]
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of a model file. The words are sorted: packed, they take a quarter of their bytes."""
-        text = "\n".join(self._words.strings()).encode("utf-8", "surrogatepass")
-        packed = lzma.compress(text, lzma.FORMAT_XZ, preset=6)
+        """Return the arrays of a model file."""
         return {
-            "words": np.frombuffer(packed, np.uint8),
+            "words": self._words.packed(),
             "clusters": narrow(self._clusters),
             **{f"names.{key}": array for key, array in self._names.small_arrays().items()},
         }
@@ -122,8 +101,8 @@ class Clusters:
         """Return the clusters of a model file; raise ValueError or KeyError if its arrays do not fit together."""
         names = StringTable.from_small_arrays(arrays, f"{name}.names")
         numbers = widen(arrays, f"{name}.clusters")
-        words = _unpacked(array_of(arrays, f"{name}.words", np.uint8).tobytes()).split("\n")
-        if len(words) != len(numbers) or len(set(words)) != len(words) or not within(numbers, len(names)):
+        words = Lexicon.unpacked(array_of(arrays, f"{name}.words", np.uint8))
+        if len(words) != len(numbers) or not within(numbers, len(names)):
             raise ValueError(name)
         clusters = cls.__new__(cls)
         clusters._set(words, names, numbers)
@@ -132,35 +111,6 @@ class Clusters:
 
 WINDOW = (-1, 0, 1)  # chosen on dev files, like the lengths: twice as many lines gain nothing
 PREFIXES = (4, 6, 10)  # bits
-
-
-def _hashed(word: str) -> str:
-    return _DIGIT.sub("#", word)
-
-
-def _zeroed(word: str) -> str:
-    return _DIGIT.sub("0", word)
-
-
-_SPELLINGS = (
-    str.lower,
-    _hashed,
-    lambda word: _hashed(word.lower()),
-    _zeroed,
-    lambda word: _zeroed(word.lower()),
-)
-
-
-def _unpacked(packed: bytes) -> str:
-    """Return the words of a model file; raise ValueError if they are not packed text, or more than is allowed."""
-    unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=UNPACKING)
-    try:
-        text = unpacker.decompress(packed, MOST_BYTES)
-    except lzma.LZMAError:
-        raise ValueError("words") from None
-    if not unpacker.eof or unpacker.unused_data:
-        raise ValueError("words")
-    return text.decode("utf-8", "surrogatepass")
 
 
 def _read_lines(path: str | Path, name: str) -> dict[str, str]:

@@ -4,6 +4,9 @@ An encoder turns sentences into an `EncodedCorpus`: the rows of the features of 
 weights of the model (`Parameters`) they give the scores of a sentence. The features of a network are the scores of the
 labels, and its weights the identity.
 
+If the words have vectors, the first features are the numbers of these; the features of templates follow. All values but
+those of vectors are 1.
+
 An encoder does not change. Its `Session` remembers the new words of a stream of blocks, so that their features are
 computed only once.
 """
@@ -98,7 +101,13 @@ class TemplateEncoder:
 
     @property
     def features(self) -> int:
-        return self.tables.features
+        return self.vector_size + self.tables.features
+
+    @property
+    def vector_size(self) -> int:
+        """How many features come from the vectors of words: the first ones."""
+        vectors = self.templates.knowledge.vectors
+        return 0 if vectors is None else vectors.size
 
     @property
     def edge_features(self) -> int:
@@ -112,8 +121,10 @@ class TemplateEncoder:
         return Session(self)
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
-        """Return features as people read them: `word[-1] & word[0] = the & cat`."""
-        return self._names(rows, edges=False)
+        """Return features as people read them: `word[-1] & word[0] = the & cat`, or `vector[0] 17`."""
+        wanted, size = list(rows), self.vector_size
+        others = iter(self._names([row - size for row in wanted if row >= size], edges=False))
+        return [f"vector[0] {row}" if row < size else next(others) for row in wanted]
 
     def edge_feature_names(self, rows: Iterable[int]) -> list[str]:
         return self._names(rows, edges=True)
@@ -190,13 +201,16 @@ class Session:
                     data, starts, ends = fields
                     numbers[unknown] = len(known) + new.add_fields(data, starts[unknown], ends[unknown])
             ids[name] = numbers
-        encoded = self.encode_ids(ids, block.offsets, gold)
+        vectors = encoder.templates.knowledge.vector_numbers(block)
+        encoded = self.encode_ids(ids, block.offsets, gold, vectors)
         for new in self._new.values():
             new.kept = True
         return encoded
 
-    def encode_ids(self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None) -> EncodedCorpus:
-        """Encode columns that are numbers of strings already."""
+    def encode_ids(
+        self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None, vectors: Ints | None = None
+    ) -> EncodedCorpus:
+        """Encode columns that are numbers of strings already; `vectors` has the number of each token's vector."""
         layout, tables = self._encoder.layout, self._encoder.tables
         count = layout.node_templates
         values = view_values(layout, ids, int(offsets[-1]), self._new)
@@ -204,10 +218,15 @@ class Session:
         edge_row_offsets, edge_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
         if count < len(layout.templates):
             edge_row_offsets, edge_rows = self._rows(slice(count, None), tables.for_edges(), offsets, values)
+        of_rows = np.empty(0, np.float32)
+        known = self._encoder.templates.knowledge.vectors
+        if known is not None and vectors is not None:
+            row_offsets, rows, of_rows = known.add_rows(vectors, row_offsets, rows)
         return EncodedCorpus(
             offsets,
             row_offsets,
             rows,
+            of_rows,
             gold=np.empty(0, np.int32) if gold is None else gold,
             edge_row_offsets=edge_row_offsets,
             edge_rows=edge_rows,
@@ -229,7 +248,7 @@ class Session:
 def header_of(templates: TemplateSet) -> dict[str, Any]:
     """Return templates as the header of a file keeps them."""
     header: dict[str, Any] = {"template": templates.text, "file_columns": list(templates.file_columns)}
-    return {**header, "knowledge": templates.knowledge.header()} if templates.knowledge.columns else header
+    return {**header, "knowledge": templates.knowledge.header()} if templates.knowledge else header
 
 
 def templates_of(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TemplateSet:
@@ -252,14 +271,15 @@ def freeze(encoder: TemplateEncoder, keep: Bools | None = None, edge_keep: Bools
 
     if isinstance(encoder, GrowingEncoder):
         encoder = encoder.frozen()
-    kept = np.arange(encoder.features) if keep is None else np.flatnonzero(keep)
+    size = encoder.vector_size  # features of vectors stay where they are, with a weight or without
+    kept = np.arange(encoder.tables.features) if keep is None else np.flatnonzero(keep[size:])
     edge_kept = np.arange(encoder.edge_features) if edge_keep is None else np.flatnonzero(edge_keep)
     (keys, groups), (edge_keys, edge_groups) = all_features(encoder.tables)
     tables, order, edge_order = freeze_tables(
         encoder.layout, (keys[kept], groups[kept]), (edge_keys[edge_kept], edge_groups[edge_kept])
     )
     frozen = TemplateEncoder(encoder.templates, encoder.strings, encoder.views, tables)
-    return Frozen(frozen, kept[order], edge_kept[edge_order])
+    return Frozen(frozen, np.append(np.arange(size), size + kept[order]), edge_kept[edge_order])
 
 
 def frozen_arrays(encoder: TemplateEncoder) -> dict[str, np.ndarray]:

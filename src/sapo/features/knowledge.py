@@ -1,19 +1,25 @@
-"""Add what is known of words besides the training data, such as their clusters, as further columns.
+"""Add what is known of words besides the training data: clusters and names as further columns, and vectors.
 
 A column of knowledge is made from the column of words wherever a block is encoded. So templates use it as any other
-column, and the model keeps what it is made from: a text to be tagged needs its words alone.
+column, and the model keeps what it is made from: a text to be tagged needs its words alone. Vectors are not a column:
+their numbers are values of features, which the encoder adds to those of the templates.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from sapo.corpus.blocks import LABEL, Block
 from sapo.errors import DataError
 from sapo.jit.arrays import Bytes, Ints, Longs
+
+if TYPE_CHECKING:
+    from sapo.features.vectors import WordVectors
+
+VECTORS = "vectors"  # what their arrays begin with in a model file
 
 
 class KnowledgeSource(Protocol):
@@ -36,10 +42,18 @@ class KnowledgeSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The columns that are made from the words, by name."""
+    """The columns that are made from the words, by name, and the vectors of the words."""
 
     words: str = ""  # the column of words
     columns: Mapping[str, KnowledgeSource] = field(default_factory=dict)
+    vectors: "WordVectors | None" = None
+
+    def __bool__(self) -> bool:
+        return bool(self.columns) or self.vectors is not None
+
+    def vector_numbers(self, block: Block) -> Ints | None:
+        """Return the number of the vector of each word of a block, -1 if it has none; None without vectors."""
+        return None if self.vectors is None else self.vectors.find(*self.fields_of(block, self.words))
 
     def fields_of(self, block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
         """Return a column of a block, as it was read or made from its words; raise SapoError if there is none."""
@@ -68,14 +82,19 @@ class Knowledge:
 
     def header(self) -> dict[str, Any]:
         """Return everything but the arrays, for a model file."""
-        return {"words": self.words, "columns": {name: source.kind for name, source in self.columns.items()}}
+        header = {"words": self.words, "columns": {name: source.kind for name, source in self.columns.items()}}
+        return header if self.vectors is None else {**header, VECTORS: self.vectors.size}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of a model file."""
+        vectors = {} if self.vectors is None else self.vectors.arrays()
         return {
-            f"knowledge.{name}.{key}": array
-            for name, source in self.columns.items()
-            for key, array in source.arrays().items()
+            **{
+                f"knowledge.{name}.{key}": array
+                for name, source in self.columns.items()
+                for key, array in source.arrays().items()
+            },
+            **{f"{VECTORS}.{key}": array for key, array in vectors.items()},
         }
 
     @classmethod
@@ -90,7 +109,14 @@ class Knowledge:
         }
         if not isinstance(header["words"], str) or LABEL in columns or header["words"] in columns:
             raise ValueError("knowledge")
-        return cls(header["words"], columns)
+        if VECTORS not in header:
+            return cls(header["words"], columns)
+        from sapo.features.vectors import WordVectors
+
+        vectors = WordVectors.from_arrays(arrays, VECTORS)
+        if vectors.size != header[VECTORS]:
+            raise ValueError(VECTORS)
+        return cls(header["words"], columns, vectors)
 
 
 NOTHING = Knowledge()

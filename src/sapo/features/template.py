@@ -113,6 +113,8 @@ class TemplateSet:
         """The columns that a text must have: those that are used, and the words if knowledge is made from them."""
         made = self.knowledge.columns
         needed = {self.knowledge.words if column in made else column for column in self.columns}
+        if self.knowledge.vectors is not None:
+            needed.add(self.knowledge.words)
         return tuple(column for column in self.file_columns if column in needed)
 
 

@@ -6,7 +6,9 @@ A field of a bundle may be None to leave out what is done with it. Numba does no
 Pieces of different sizes are stored one after the other in one array: piece i is `array[offsets[i]:offsets[i + 1]]`.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,34 @@ Doubles = NDArray[np.float64]
 Reals = NDArray[np.float32] | NDArray[np.float64]  # compiled for each
 Bools = NDArray[np.bool_]
 Shorts = NDArray[np.uint16]
+
+MOST_DIMENSIONS = 8
+DTYPES = {  # as safetensors files name them
+    "U8": np.uint8,
+    "U16": np.uint16,
+    "I32": np.int32,
+    "I64": np.int64,
+    "F16": np.float16,
+    "F32": np.float32,
+    "F64": np.float64,
+}
+
+
+def stored_array(data: bytes | mmap, start: int, entry: Mapping[str, Any]) -> NDArray[Any]:
+    """Return an array of a safetensors file, whose arrays begin at `start`.
+
+    Raises ValueError, KeyError or TypeError if its entry in the header cannot be right.
+    """
+    dtype = np.dtype(DTYPES[entry["dtype"]])
+    if len(entry["shape"]) > MOST_DIMENSIONS:
+        raise ValueError("shape")
+    shape = [int(size) for size in entry["shape"]]
+    begin, end = (int(offset) for offset in entry["data_offsets"])
+    if not (0 <= begin <= end <= len(data) - start and all(0 <= size < 1 << 48 for size in shape)):
+        raise ValueError("offsets")
+    if math.prod(shape) * dtype.itemsize != end - begin:
+        raise ValueError("shape")
+    return np.frombuffer(data, dtype, math.prod(shape), start + begin).reshape(shape)
 
 
 def offsets_of(sizes: NDArray[Any]) -> Longs:

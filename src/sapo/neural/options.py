@@ -59,7 +59,7 @@ class NeuralOptions:
     """
 
     vectors: str | Path | None = FILE.field(  # noqa: RUF009 (it returns a field)
-        None, "A file of word vectors to start from, as text or in the format of word2vec, plain or compressed."
+        None, "A file of word vectors to start from, as text, in the format of word2vec, or safetensors."
     )
     word_size: int = SIZE.field(50, "Length of a word's vector; with vectors, that of the file.")
     column_size: int = SIZE.field(20, "Length of the vector of a value in another column, such as the part of speech.")

@@ -19,6 +19,7 @@ from sapo.corpus.blocks import Block
 from sapo.errors import OptionError
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.encoder import TemplateEncoder
+from sapo.features.vectors import read_vectors
 from sapo.jit.arrays import Doubles, Floats, Ints, Longs
 from sapo.learn.records import DevSet
 from sapo.learn.settings import Settings
@@ -26,7 +27,6 @@ from sapo.neural.encoder import NeuralEncoder, check_state, load_state, make_net
 from sapo.neural.inputs import Inputs, Vocabulary, batches_of, make_batch, plain_word, read_all
 from sapo.neural.network import Network, one_thread, threads
 from sapo.neural.options import NeuralOptions, Texts
-from sapo.neural.vectors import read_vectors
 from sapo.search.lattice import CANDIDATES, CORRECT, LOSS, TOKENS, UPDATED_SAMPLES, UPDATES, Parameters
 
 Arrays = dict[str, np.ndarray]

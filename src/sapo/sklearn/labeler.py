@@ -22,10 +22,11 @@ class SequenceLabeler(FittedLabeler):
     The parameters are those of `sapo.train`. `template` is a preset or a template file that turns words into features;
     `columns` names the columns of tokens that are tuples; `clusters` is a file of word clusters, a dictionary of words
     and clusters, or a list of these; `unlabeled` is a file of text to make clusters from, or a list of files; `names`
-    has a file or a list of names for each kind. `settings` is a dictionary with fields of `sapo.Settings` and
-    `sapo.neural.options.NeuralOptions`, such as {"decay": 0.8}, or a `sapo.Settings`; `n`, `strength`, `rate`, `epochs`
-    and `threads` win over it. What is None or 'auto' is chosen from the data, or is the default of the learner
-    (docs/explanation/defaults.md). `random_state` is an integer, or a NumPy generator that draws one.
+    has a file or a list of names for each kind; `vectors` is a file of word vectors. `settings` is a dictionary with
+    fields of `sapo.Settings` and `sapo.neural.options.NeuralOptions`, such as {"decay": 0.8}, or a `sapo.Settings`;
+    `n`, `strength`, `rate`, `epochs` and `threads` win over it. What is None or 'auto' is chosen from the data, or is
+    the default of the learner (docs/explanation/defaults.md). `random_state` is an integer, or a NumPy generator that
+    draws one.
 
     Taggings follow the tag scheme of the data (`constraints`; None: unless the learner is sapo-plain) and the `rules`;
     `scheme` learns the labels in another scheme; the label `missing` marks tokens whose label is unknown.
@@ -49,6 +50,7 @@ class SequenceLabeler(FittedLabeler):
         clusters: ClusterSource | Sequence[ClusterSource] | None = None,
         unlabeled: str | Path | Sequence[str | Path] | None = None,
         names: Mapping[str, Names] | None = None,
+        vectors: str | Path | None = None,
         min_count: int = 1,
         learner: str = "sapo",
         n: int | Literal["auto"] | None = None,
@@ -70,6 +72,7 @@ class SequenceLabeler(FittedLabeler):
         self.clusters = clusters
         self.unlabeled = unlabeled
         self.names = names
+        self.vectors = vectors
         self.min_count = min_count
         self.learner = learner
         self.n = n
@@ -162,6 +165,7 @@ class SequenceLabeler(FittedLabeler):
             clusters=self.clusters,
             unlabeled=self.unlabeled,
             names=self.names,
+            vectors=self.vectors,
             min_count=self.min_count,
             seed=_seed(self.random_state),
             constraints=self.constraints,

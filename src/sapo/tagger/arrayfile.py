@@ -7,7 +7,6 @@ happens to them later matters.
 
 import hashlib
 import json
-import math
 import mmap
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,20 +16,11 @@ import numpy as np
 
 from sapo.corpus.files import LONGEST_JSON, is_special, missing_file, open_regular, parse_json, replace_file, write_file
 from sapo.errors import ModelError, SapoError
+from sapo.jit.arrays import DTYPES, stored_array
 
 KEY = "sapo"  # a single key, since the order of several is not fixed, and equal runs must give equal files
-MOST_DIMENSIONS = 8
 SHORTEST = 10  # bytes: the length of the header, and an empty header
 MAPPED = 64 << 20  # bytes from which a file is mapped
-DTYPES = {
-    "U8": np.uint8,
-    "U16": np.uint16,
-    "I32": np.int32,
-    "I64": np.int64,
-    "F16": np.float16,
-    "F32": np.float32,
-    "F64": np.float64,
-}
 NAMES = {np.dtype(kind): name for name, kind in DTYPES.items()}
 ORDER = [np.dtype(DTYPES[name]) for name in ("I64", "F64", "F32", "I32", "F16", "U16", "U8")]  # as safetensors does
 
@@ -122,7 +112,7 @@ def unpack_arrays(
             raise _bad(path, what, "it begins like some other file, or its end is missing")
         table = parse_json(data[8 : 8 + length].decode())
         outer = parse_json(table.pop("__metadata__")[KEY])
-        arrays = {name: _array(data, 8 + length, entry) for name, entry in table.items()}
+        arrays = {name: stored_array(data, 8 + length, entry) for name, entry in table.items()}
         header: dict[str, Any] = outer["header"]
         checksum = outer["checksum"]
         if not isinstance(header, dict):
@@ -135,19 +125,6 @@ def unpack_arrays(
     if checksum != (trusted or checksum_of(header, arrays)):
         raise _bad(path, what, "its checksum is wrong: it was changed or damaged")
     return header, arrays
-
-
-def _array(data: bytes | mmap.mmap, start: int, entry: Mapping[str, Any]) -> np.ndarray:
-    dtype = np.dtype(DTYPES[entry["dtype"]])
-    if len(entry["shape"]) > MOST_DIMENSIONS:
-        raise ValueError("shape")
-    shape = [int(size) for size in entry["shape"]]
-    begin, end = (int(offset) for offset in entry["data_offsets"])
-    if not (0 <= begin <= end <= len(data) - start and all(0 <= size < 1 << 48 for size in shape)):
-        raise ValueError("offsets")
-    if math.prod(shape) * dtype.itemsize != end - begin:
-        raise ValueError("shape")
-    return np.frombuffer(data, dtype, math.prod(shape), start + begin).reshape(shape)
 
 
 def checksum_of(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:

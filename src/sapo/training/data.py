@@ -28,6 +28,7 @@ from sapo.features.names import B, I, NameList
 from sapo.features.ready import FeatureEncoder, build_feature_encoder, build_from_batches
 from sapo.features.strings import StringTable, label_ids
 from sapo.features.template import TemplateSet, parse_templates, template_text
+from sapo.features.vectors import WordVectors
 from sapo.jit.arrays import Bools, Floats, Ints
 from sapo.learn import LEARNERS
 from sapo.learn.batch_crf import CRF_LBFGS
@@ -158,8 +159,8 @@ def _encode_texts(plan: Plan, data: Source, counted: Bools | None, keep_texts: b
             return _encode_feature_blocks(plan, data, given, reading)
     kept = tuple(given.blocks) if keep_texts else ()
     template = pick(given.first, marks) if plan.template is None else plan.template
-    templates = templates_with_knowledge(plan, template, given.first)
     jit.compile_kernels()
+    templates = templates_with_knowledge(plan, template, given.first)
     table = StringTable()
     evidence = Evidence()
     blocks = with_evidence(iter(kept) if keep_texts else given.blocks, evidence)
@@ -196,7 +197,8 @@ def templates_with_knowledge(plan: Plan, template: str | Path, first: Block) -> 
             raise OptionError(f"names: there is a column '{kind}' already; choose another kind, such as {kind}_names")
         sources[kind] = found = _name_list(names)
         _refuse_harvested(kind, found, plan, first)
-    knowledge = Knowledge(word_column(first), sources) if sources else NOTHING
+    vectors = None if plan.vectors is None else WordVectors.read(plan.vectors)
+    knowledge = Knowledge(word_column(first), sources, vectors) if sources or vectors is not None else NOTHING
     return parse_templates(knowledge.complete(text), first.columns, source, knowledge)
 
 
@@ -312,7 +314,7 @@ def _encode_features(plan: Plan, listed: list[Any], counted: Bools | None) -> Tr
 
 
 def _refuse_knowledge(plan: Plan, name: str) -> None:
-    for what, given in (("clusters", plan.clusters), ("names", plan.names)):
+    for what, given in (("clusters", plan.clusters), ("names", plan.names), ("vectors", plan.vectors)):
         if given:
             raise DataError(f"{name}: has ready-made features and no words to look up in {what}; leave the {what} out")
 

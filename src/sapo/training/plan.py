@@ -48,6 +48,7 @@ class Options(ReadingOptions, LearningOptions, total=False):
     clusters: "ClusterSource | Sequence[ClusterSource] | None"  # files of clusters, or mappings of words to clusters
     unlabeled: "str | Path | Sequence[str | Path] | None"  # texts to make word clusters from
     names: "Mapping[str, Names] | None"  # lists of names by their kind
+    vectors: str | Path | None  # a file of word vectors
     min_count: int  # leave out features that occur less often
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
     resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
@@ -112,6 +113,7 @@ class Plan:
     clusters: tuple[ClusterSource, ...] = ()  # files of clusters, or mappings of words to clusters
     unlabeled: tuple[str | Path, ...] = ()  # texts to make word clusters from
     names: Mapping[str, Names] = field(default_factory=dict)  # lists of names by their kind
+    vectors: str | Path | None = None  # a file of word vectors, for linear learners; networks have theirs in `network`
     min_count: int = 1  # leave out features that occur less often
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
@@ -135,6 +137,10 @@ class Plan:
             raise OptionError(f"stream: {self.learner} needs all data in memory; use one of {', '.join(streamed)}")
         if self.labels.sample_weight is not None or self.labels.class_weight is not None:
             raise OptionError("stream: takes neither sample_weight nor class_weight; leave it out, or train in memory")
+        if self.vectors is not None:
+            raise OptionError(
+                "stream: takes no vectors; leave them out, or train in memory; clusters work in both ways"
+            )
 
 
 def make_plan(
@@ -160,8 +166,11 @@ def make_plan(
     scheme = _known_scheme(given.get("scheme", AUTO))
     given["scheme"] = None if scheme == KEEP or (scheme == AUTO and "scheme" not in own) else scheme
     labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
+    linear = () if learner in LAYERS else ("vectors",)  # of a network, it is an option of its own
+    features = _take(given, ("clusters", "unlabeled", "names", *linear, "min_count", "stream", "resume"))
+    if not isinstance(features.get("vectors"), str | Path | None):
+        raise OptionError(f"vectors must be the path of a file, not {features['vectors']!r:.60}")
     network = network_options(learner, _take(given, NETWORK))
-    features = _take(given, ("clusters", "unlabeled", "names", "min_count", "stream", "resume"))
     features["clusters"], features["names"] = _listed(features.get("clusters")), _kinds(features.get("names"))
     features["unlabeled"] = _texts(features.get("unlabeled"))
     for name in ("clusters", "unlabeled", "names"):

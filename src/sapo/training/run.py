@@ -85,6 +85,7 @@ def train(
     - `clusters`: word clusters that `sapo cluster` or another tool has made: a file, or a dictionary of words and bits,
       or a list of these; `unlabeled`: text without labels, a file or a list of files, to make such clusters from, which
       are kept for later runs; `names`: a file or a list of names for each kind, such as {"city": "cities.txt"};
+      `vectors`: a file of word vectors (word2vec, GloVe, fastText or safetensors), from which networks start;
     - `min_count`: leave out features that occur less often; `stream`: a directory for shards of the data, if it is
       larger than memory;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or

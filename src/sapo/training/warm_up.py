@@ -50,6 +50,8 @@ def _taggers(directory: Path) -> Iterator[Tagger]:
         _write([(words[:FEW], tags[:FEW]) for words, tags in _sentences(labels)[:1]], short)
         yield train(whole, dev=short, epochs=2)
     yield train(_sentences(FEW), template=template, epochs=2)
+    (vectors := directory / "vectors.txt").write_text("w0 1 2\nw1 2 1\n")
+    yield train(_sentences(FEW), template="pos", vectors=vectors, epochs=2)
     features = [([[f"w={word}", "bias"] for word in words], tags) for words, tags in _sentences(FEW)]
     yield train(features, epochs=2)
     for learner in [*LEARNERS, CRF_LBFGS]:

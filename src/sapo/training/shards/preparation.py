@@ -92,8 +92,8 @@ def sharded_data(plan: Plan, stream: StreamOptions, say: Say, pick: Pick = defau
     if not set(given.first.columns) - {LABEL}:
         raise DataError(f"{path}: has ready-made features and no words; `stream` needs words and a template")
     template = pick(given.first, plan.labels.marks) if plan.template is None else plan.template
-    templates = templates_with_knowledge(plan, template, given.first)
     jit.compile_kernels()
+    templates = templates_with_knowledge(plan, template, given.first)
     directory = Path(stream.directory)
     cache = _Cache(directory, _manifest(plan, stream, path, templates), plan, templates, say)
     if not cache.manifest.read:
