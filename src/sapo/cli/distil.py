@@ -114,7 +114,7 @@ def distil_command(
     docs/how-to/distil.md has more.
     """
     from sapo.cli.progress import make_progress
-    from sapo.training.distil import Lesson, distill
+    from sapo.training.distil import Lesson, run_lesson
     from sapo.training.plan import make_plan
     from sapo.training.teachers import Command
 
@@ -130,7 +130,7 @@ def distil_command(
         _check_files(plan, files, output, text_format)
         announce_compiling(quiet)
         show = make_progress(plan.settings, quiet=quiet, verbose=verbose)
-        done = distill(plan, teacher, texts, lesson, show)
+        done = run_lesson(plan, teacher, texts, lesson, show)
     save_or_rescue(done.tagger, output)
     if not quiet:
         if line := done.line():

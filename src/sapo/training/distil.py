@@ -163,11 +163,11 @@ def distil(
     plan = make_plan([] if train is None else train, dev=dev, template=template, settings=settings, **options)
     if verbose:
         with shown(plan.settings) as show:
-            return distill(plan, teacher, texts, lesson, show).tagger
-    return distill(plan, teacher, texts, lesson, Quiet(plan.settings)).tagger
+            return run_lesson(plan, teacher, texts, lesson, show).tagger
+    return run_lesson(plan, teacher, texts, lesson, Quiet(plan.settings)).tagger
 
 
-def distill(plan: Plan, teacher: Any, texts: Any, lesson: Lesson, show: Quiet) -> Distillation:
+def run_lesson(plan: Plan, teacher: Any, texts: Any, lesson: Lesson, show: Quiet) -> Distillation:
     """Carry out a plan, whose data has the gold sentences, if there are any; the parameters are those of `distil`."""
     if plan.stream is not None or plan.labels.sample_weight is not None or plan.labels.class_weight is not None:
         raise OptionError("distil takes neither stream nor sample_weight nor class_weight; leave them out")

@@ -326,7 +326,7 @@ class Command:
         try:
             process = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as error:
-            raise OptionError(f"teacher_command: {name}: cannot be run ({error.strerror or error})") from None
+            raise OptionError(f"{name}: cannot be run ({error.strerror or error}); check the program's name") from None
         assert process.stdin is not None
         assert process.stdout is not None
         stream = process.stdin
