@@ -13,14 +13,14 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 203,
-    "lines": 48115,
+    "files": 206,
+    "lines": 49200,
     "files under 60 lines": 4,
     "modules with one importer": 34,
     "class names used twice": 2,
     "functions with **x: Any": 11,
     "docstrings 'X in, Y out'": 0,
-    "names of sapo.__all__": 13,
+    "names of sapo.__all__": 14,
     "public names of Tagger": 16,
     "options of sapo train": 31,
     "arguments of SequenceLabeler": 19,

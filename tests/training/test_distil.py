@@ -20,7 +20,7 @@ from sapo.errors import DataError, ModelError, OptionError
 from sapo.features.encoded import subset
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import Settings
-from sapo.training.distil import Lesson, choose_sentences, distil, soft_samples
+from sapo.training.distil import DistilOptions, choose_sentences, distil, soft_samples
 from sapo.training.teachers import Candidate, Command, Ensemble, Function, check_candidates, open_teacher, read_answers
 
 NAMES = ("Anna", "Ben", "Cleo", "Dora", "Emil", "Fritz")
@@ -59,7 +59,7 @@ def test_weighted_candidates_are_the_update_with_a_soft_oracle(
         Candidate(tuple(map(str, path)), chance / sum(chances)) for path, chance in zip(drawn, chances, strict=True)
     ]
     found.sort(key=lambda one: -one.probability)
-    (samples,) = soft_samples([(("a", "b", "c"), found)], Lesson(weight=weight))
+    (samples,) = soft_samples([(("a", "b", "c"), found)], DistilOptions(weight=weight))
 
     literal = tiny.literal(corpus, weights)
     paths, F = literal.table(0)
@@ -116,10 +116,10 @@ def test_gold_sentences_count_for_more_than_those_of_the_teacher() -> None:
 
 def test_candidates_of_little_probability_are_left_out_and_the_others_share_the_weight() -> None:
     found = [Candidate(("A",), 0.5), Candidate(("B",), 0.3), Candidate(("C",), 0.01), Candidate(("D",), 0.0)]
-    (samples,) = soft_samples([(("x",), found)], Lesson(weight=0.4))
+    (samples,) = soft_samples([(("x",), found)], DistilOptions(weight=0.4))
     assert [sentence.tags for sentence, _ in samples] == [("A",), ("B",)]
     assert [weight for _, weight in samples] == pytest.approx([0.25, 0.15])
-    (hard,) = soft_samples([(("x",), found)], Lesson(weight=0.4, nbest=1))
+    (hard,) = soft_samples([(("x",), found)], DistilOptions(weight=0.4, nbest=1))
     assert [weight for _, weight in hard] == [0.4]
 
 

@@ -98,10 +98,16 @@ def distil_command(
     weight: float,
     nbest: int,
     tokens: int | None,
+    format: str | None,
+    encoding: str | None,
+    label: str | None,
+    columns: str | None,
     template: str | None,
+    clusters: tuple[str, ...],
+    names: tuple[str, ...],
+    more: tuple[str, ...],
     quiet: bool,
     verbose: bool,
-    **options: Any,
 ) -> None:
     """Train a student on text that a teacher labels.
 
@@ -114,23 +120,30 @@ def distil_command(
     docs/how-to/distil.md has more.
     """
     from sapo.cli.progress import make_progress
-    from sapo.training.distil import Lesson, run_lesson
+    from sapo.training.distil import DistilOptions, run_distillation
     from sapo.training.plan import make_plan
     from sapo.training.teachers import Command
 
     with errors_name_options():
-        lesson = Lesson(weight=weight, nbest=nbest, tokens=tokens, text_format=text_format)
-        settings = take_settings(options)
-        given = {name: value for name, value in options.items() if value is not None}
-        given["columns"] = split_names(given.get("columns"))
-        given["names"] = parse_names(given["names"])
-        plan = make_plan(train or [], dev=dev, template=template, settings=settings, **given)
+        how = DistilOptions(weight=weight, nbest=nbest, tokens=tokens, text_format=text_format)
+        plan = make_plan(
+            train or [],
+            dev=dev,
+            template=template,
+            settings=take_settings({"more": more}),
+            format=format,
+            encoding=encoding,
+            label=label,
+            columns=split_names(columns),
+            clusters=clusters,
+            names=parse_names(names),
+        )
         teacher = files[0] if teacher_command is None else Command.parse(teacher_command)
         texts = files[1:] if teacher_command is None else files
         _check_files(plan, files, output, text_format)
         announce_compiling(quiet)
         show = make_progress(plan.settings, quiet=quiet, verbose=verbose)
-        done = run_lesson(plan, teacher, texts, lesson, show)
+        done = run_distillation(plan, teacher, texts, how, show)
     save_or_rescue(done.tagger, output)
     if not quiet:
         if line := done.line():

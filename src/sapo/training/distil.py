@@ -57,7 +57,7 @@ Taught = tuple[Words, list[Candidate]]  # a sentence, and what the teacher says 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class DistilOptions:
     """How a teacher teaches. Raises SapoError if a value breaks its rule."""
 
     weight: float = WEIGHT  # of a sentence that it has labeled; a gold sentence has 1
@@ -75,7 +75,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Performance:
     """How well and how fast a tagger tags."""
 
     score: float | None  # of the dev data
@@ -89,15 +89,15 @@ class Distillation:
     tagger: Tagger
     stop: Stop
     score_name: str
-    teacher: Judged
-    student: Judged
+    teacher: Performance
+    student: Performance
     alone: float | None = None  # the score of a student that learned the gold sentences only
 
     def line(self) -> str:
         """Return the comparison as a line; empty if there is nothing to compare.
 
         >>> stop: Any = None
-        >>> print(Distillation(stop, stop, "F1", Judged(0.5, 2e3), Judged(0.48, 3e5), 0.4).line())
+        >>> print(Distillation(stop, stop, "F1", Performance(0.5, 2e3), Performance(0.48, 3e5), 0.4).line())
         dev F1: teacher 50.00, student 48.00, without the teacher 40.00 (80 % of its lead kept); \
 tokens/s: teacher 2,000, student 300,000 (150 times as fast)
         """
@@ -159,15 +159,15 @@ def distil(
     >>> student.tag(["Ben", "met", "Cleo"])
     ['NAME', 'OTHER', 'NAME']
     """
-    lesson = Lesson(weight=weight, nbest=nbest, tokens=tokens, text_format=text_format)
+    how = DistilOptions(weight=weight, nbest=nbest, tokens=tokens, text_format=text_format)
     plan = make_plan([] if train is None else train, dev=dev, template=template, settings=settings, **options)
     if verbose:
         with shown(plan.settings) as show:
-            return run_lesson(plan, teacher, texts, lesson, show).tagger
-    return run_lesson(plan, teacher, texts, lesson, Quiet(plan.settings)).tagger
+            return run_distillation(plan, teacher, texts, how, show).tagger
+    return run_distillation(plan, teacher, texts, how, Quiet(plan.settings)).tagger
 
 
-def run_lesson(plan: Plan, teacher: Any, texts: Any, lesson: Lesson, show: Quiet) -> Distillation:
+def run_distillation(plan: Plan, teacher: Any, texts: Any, how: DistilOptions, show: Quiet) -> Distillation:
     """Carry out a plan, whose data has the gold sentences, if there are any; the parameters are those of `distil`."""
     if plan.stream is not None or plan.labels.sample_weight is not None or plan.labels.class_weight is not None:
         raise OptionError("distil takes neither stream nor sample_weight nor class_weight; leave them out")
@@ -185,21 +185,21 @@ def run_lesson(plan: Plan, teacher: Any, texts: Any, lesson: Lesson, show: Quiet
         if opened.labels is not None and known is not None:
             _check_labels(opened.labels, known, "teacher")
         rules = _text_rules(opened, gold)
-        sentences = _read_texts(texts, lesson.text_format, plan.reading.get("encoding"), rules)
-        if lesson.tokens is not None:
+        sentences = _read_texts(texts, how.text_format, plan.reading.get("encoding"), rules)
+        if how.tokens is not None:
             if gold is not None:
                 show.detail("training a first student on the gold sentences alone, to find what it is uncertain about")
                 alone = dataclasses.replace(plan, data=gold.sentences, dev=None if dev is None else dev.sentences)
                 first = start(alone).finish().tagger
-            sentences = choose_sentences(sentences, lesson.tokens, first, plan.settings.seed)
+            sentences = choose_sentences(sentences, how.tokens, first, plan.settings.seed)
         total = sum(map(len, sentences))
         show.say(f"the teacher labels {len(sentences):,} sentences, {total:,} tokens")
-        answers = opened.label(sentences, lesson.nbest)
+        answers = opened.label(sentences, how.nbest)
         watched = _watched(zip(sentences, answers, strict=True), total, show.detail)
         taught = list(_checked(watched, known, "teacher"))
     if not taught:
         raise DataError("teacher: there are no sentences to learn from; give texts that have some")
-    stop, tagger = _learn(plan, lesson, taught, gold, dev, opened, show)
+    stop, tagger = _learn(plan, how, taught, gold, dev, opened, show)
     show.detail("comparing teacher and student")
     judged, own, name = _compare(opened, tagger, dev, [words for words, _ in taught])
     without = None if first is None or dev is None else first.evaluate(dev.sentences).main[1]
@@ -233,23 +233,23 @@ class _Gold:
         return {tag for sentence in self.sentences for tag in sentence.tags or ()}
 
 
-def soft_samples(taught: Iterable[Taught], lesson: Lesson) -> Iterator[list[tuple[Sentence, float]]]:
+def soft_samples(taught: Iterable[Taught], how: DistilOptions) -> Iterator[list[tuple[Sentence, float]]]:
     """Yield the samples of each sentence with their weights: its candidates, best first.
 
-    The weights of a sentence sum to `lesson.weight`, whatever the teacher has kept to itself.
+    The weights of a sentence sum to `how.weight`, whatever the teacher has kept to itself.
 
     >>> found = [Candidate(("DT", "NN"), 0.6), Candidate(("NN", "NN"), 0.2), Candidate(("NN", "DT"), 0.01)]
-    >>> samples = next(soft_samples([(("no", "rain"), found)], Lesson(weight=0.5)))
+    >>> samples = next(soft_samples([(("no", "rain"), found)], DistilOptions(weight=0.5)))
     >>> [(sentence.tags, round(weight, 3)) for sentence, weight in samples]
     [(('DT', 'NN'), 0.375), (('NN', 'NN'), 0.125)]
     """
     for words, candidates in taught:
-        some = candidates[: lesson.nbest]
+        some = candidates[: how.nbest]
         least = SMALLEST * sum(one.probability for one in some)
         kept = [one for one in some if one.probability >= least]
         total = sum(one.probability for one in kept)
         columns = {"word": words}
-        yield [(Sentence(columns, one.tags), lesson.weight * one.probability / total) for one in kept]
+        yield [(Sentence(columns, one.tags), how.weight * one.probability / total) for one in kept]
 
 
 def choose_sentences(sentences: Sequence[Words], tokens: int, student: Tagger | None, seed: int) -> list[Words]:
@@ -353,7 +353,7 @@ def _watched(taught: Iterable[Taught], total: int, watch: Watch) -> Iterator[Tau
 
 def _learn(
     plan: Plan,
-    lesson: Lesson,
+    how: DistilOptions,
     taught: list[Taught],
     gold: _Gold | None,
     dev: _Gold | None,
@@ -366,7 +366,7 @@ def _learn(
         sentences += gold.sentences
         weights += [1.0] * len(sentences)
         firsts += range(len(sentences))
-    for samples in soft_samples(taught, lesson if gold is not None else dataclasses.replace(lesson, weight=1.0)):
+    for samples in soft_samples(taught, how if gold is not None else dataclasses.replace(how, weight=1.0)):
         firsts.append(len(sentences))
         sentences += [sentence for sentence, _ in samples]
         weights += [weight for _, weight in samples]
@@ -395,7 +395,7 @@ def _learn(
 
 def _compare(
     teacher: Teacher | None, student: Tagger, dev: _Gold | None, taught: list[Words]
-) -> tuple[Judged, Judged, str]:
+) -> tuple[Performance, Performance, str]:
     """Score teacher and student on the dev sentences, and time both on the same sentences."""
     if dev is not None:
         sentences = [sentence.words for sentence in dev.sentences]
@@ -404,21 +404,21 @@ def _compare(
         sentences = taught[: int(np.searchsorted(sizes, SAMPLE)) + 1]
     tokens, name = sum(map(len, sentences)), ""
 
-    def judge(tag: Callable[[Sequence[Words]], Sequence[Sequence[str]]]) -> Judged:
+    def judge(tag: Callable[[Sequence[Words]], Sequence[Sequence[str]]]) -> Performance:
         nonlocal name
         tag(sentences[:8])  # what is loaded on first use
         started = time.perf_counter()
         tags = tag(sentences)
         speed = tokens / max(time.perf_counter() - started, 1e-9)
         if dev is None:
-            return Judged(None, speed)
+            return Performance(None, speed)
         name, value = _score(dev.sentences, tags).main
-        return Judged(value, speed)
+        return Performance(value, speed)
 
     def best_of_teacher(some: Sequence[Words]) -> list[tuple[str, ...]]:
         return [found[0].tags for found in teacher.label(some, 1)] if teacher is not None else []
 
-    judged = Judged(None, None) if teacher is None else judge(best_of_teacher)
+    judged = Performance(None, None) if teacher is None else judge(best_of_teacher)
     return judged, judge(student.tag_many), name
 
 
