@@ -88,7 +88,11 @@ def test_a_program_teaches_without_a_shell(run: Any, room: Path, tmp_path: Path)
         (["{room}/labeled.jsonl", "{room}/text.txt"], "{room}/labeled.jsonl: has the sentences"),
         (
             ["{room}/wrong.jsonl", "--train", "{room}/gold.txt"],
-            "{room}/wrong.jsonl: the label 'B-LOC' is not in the training data",
+            "{room}/wrong.jsonl:1: the label 'B-LOC' is not in the training data",
+        ),
+        (
+            ["{room}/labeled.jsonl", "--tokens", "9"],
+            "{room}/labeled.jsonl: all of its sentences are learned; leave --tokens",
         ),
         (["{room}/teacher.sapo", "{room}/running.txt"], "{room}/running.txt: seems to be running text"),
         (["{room}/teacher.sapo", "{room}/text.txt", "--weight", "0"], "--weight must be a number above 0"),

@@ -243,7 +243,11 @@ def test_a_mistake_in_a_jsonl_teacher_has_its_line(tmp_path: Path, record: objec
         ({"texts": []}, OptionError, "texts: there are no sentences"),
         ({"texts": [["a"], "a b"]}, OptionError, None),
         ({"texts": [["a"], ["b", 3]]}, DataError, "texts: sentence 2: expected tokens as strings, found 3"),
-        ({"train": [(["a"], ["NAMES"])]}, DataError, "teacher: the label 'NAME' is not in the training data"),
+        (
+            {"train": [(["a"], ["NAMES"])]},
+            DataError,
+            "teacher: sentence 1: the label 'NAME' is not in the training data",
+        ),
         ({"weight": 0}, OptionError, "weight must be a number above 0"),
         ({"weight": math.nan}, OptionError, "weight must be a number above 0"),
         ({"nbest": 0}, OptionError, "nbest must be a whole number from 1 to 100, not 0"),

@@ -27,7 +27,7 @@ from sapo.corpus.blocks import Sentence, plain_sentence
 from sapo.corpus.formats import read_blocks
 from sapo.corpus.labeled import Labeled, Source, read_labeled, with_evidence
 from sapo.corpus.plain_text import read_text
-from sapo.errors import DataError, OptionError, did_you_mean
+from sapo.errors import DataError, OptionError
 from sapo.evaluate.scores import Scores, score
 from sapo.features.encoded import subset
 from sapo.features.strings import StringTable
@@ -38,11 +38,19 @@ from sapo.tagger.tagger import Tagger
 from sapo.text.learning import Evidence, rules_of
 from sapo.text.tokens import Rules
 from sapo.training.choice import choose_template
-from sapo.training.data import encode_data, reader_of, reading_of, word_column
+from sapo.training.data import encode_data, input_columns, reader_of, reading_of, word_column
 from sapo.training.plan import Options, Plan, make_plan
 from sapo.training.progress import Quiet, shown
 from sapo.training.run import start
-from sapo.training.teachers import Candidate, Ensemble, Teacher, is_answers, open_teacher, read_answers
+from sapo.training.teachers import (
+    Candidate,
+    Ensemble,
+    Teacher,
+    check_known,
+    is_answers,
+    open_teacher,
+    read_answers,
+)
 
 WEIGHT = 0.3  # of a sentence that a teacher has labeled
 NBEST = 5
@@ -171,7 +179,10 @@ def run_distillation(plan: Plan, teacher: Any, texts: Any, how: DistilOptions, s
     """Carry out a plan, whose data has the gold sentences, if there are any; the parameters are those of `distil`."""
     if plan.stream is not None or plan.labels.sample_weight is not None or plan.labels.class_weight is not None:
         raise OptionError("distil takes neither stream nor sample_weight nor class_weight; leave them out")
-    gold = _Gold.read(plan, plan.data, "training data") if plan.data else None
+    nothing = isinstance(plan.data, list) and not plan.data
+    gold = None if nothing else _Gold.read(plan, plan.data, "training data")
+    if gold is not None and gold.unused:
+        show.say(f"not used: {', '.join(gold.unused)} of the training data, because a text has words alone")
     dev = None if plan.dev is None else _Gold.read(plan, plan.dev, "dev data")
     known = None if gold is None else gold.labels - set(plan.labels.marks)
     first: Tagger | None = None
@@ -179,11 +190,13 @@ def run_distillation(plan: Plan, teacher: Any, texts: Any, how: DistilOptions, s
         opened: Teacher | None = None
         if texts:
             raise OptionError(f"{teacher}: has the sentences that the student learns; leave the texts out")
-        taught = list(_checked(read_answers(teacher), known, str(teacher)))
+        if how.tokens is not None:
+            raise OptionError(f"{teacher}: all of its sentences are learned; leave `tokens` out")
+        taught = list(read_answers(teacher, known))
     else:
         opened = open_teacher(teacher)
         if opened.labels is not None and known is not None:
-            _check_labels(opened.labels, known, "teacher")
+            check_known(opened.labels, known, "teacher")
         rules = _text_rules(opened, gold)
         sentences = _read_texts(texts, how.text_format, plan.reading.get("encoding"), rules)
         if how.tokens is not None:
@@ -196,7 +209,11 @@ def run_distillation(plan: Plan, teacher: Any, texts: Any, how: DistilOptions, s
         show.say(f"the teacher labels {len(sentences):,} sentences, {total:,} tokens")
         answers = opened.label(sentences, how.nbest)
         watched = _watched(zip(sentences, answers, strict=True), total, show.detail)
-        taught = list(_checked(watched, known, "teacher"))
+        taught = []
+        for number, (words, candidates) in enumerate(watched, 1):
+            for one in candidates:
+                check_known(one.tags, known, f"teacher: sentence {number}")
+            taught.append((words, candidates))
     if not taught:
         raise DataError("teacher: there are no sentences to learn from; give texts that have some")
     stop, tagger = _learn(plan, how, taught, gold, dev, opened, show)
@@ -213,6 +230,7 @@ class _Gold:
     sentences: list[Sentence]
     reader: dict[str, Any]  # how to read other files in the same way
     rules: Rules  # how text is cut into such tokens
+    unused: list[str]  # columns
 
     @classmethod
     def read(cls, plan: Plan, source: Source, what: str) -> "_Gold":
@@ -226,7 +244,8 @@ class _Gold:
             for block in with_evidence(given.blocks, evidence)
             for one in block.sentences()
         ]
-        return cls(sentences, reader_of(source, given.first, reading), rules_of(evidence))
+        unused = list(input_columns(given.first).values())
+        return cls(sentences, reader_of(source, given.first, reading), rules_of(evidence), unused)
 
     @property
     def labels(self) -> set[str]:
@@ -317,26 +336,6 @@ def _text_rules(teacher: Teacher | None, gold: _Gold | None) -> Rules:
     return Rules() if gold is None else gold.rules
 
 
-def _checked(taught: Iterable[Taught], known: set[str] | None, place: str) -> Iterator[Taught]:
-    """Yield what was taught; raise SapoError at a label that the gold sentences do not have."""
-    seen = set[str]()
-    for words, candidates in taught:
-        for one in candidates:
-            if not seen.issuperset(one.tags):
-                seen.update(one.tags)
-                if known is not None:
-                    _check_labels(one.tags, known, place)
-        yield words, candidates
-
-
-def _check_labels(labels: Iterable[str], known: set[str], place: str) -> None:
-    for label in labels:
-        if label not in known:
-            raise DataError(
-                f"{place}: the label '{label}' is not in the training data{did_you_mean(label, sorted(known))}"
-            )
-
-
 def _watched(taught: Iterable[Taught], total: int, watch: Watch) -> Iterator[Taught]:
     """Yield what is taught, and say every second how far it is."""
     done, started = 0, time.perf_counter()
@@ -362,11 +361,13 @@ def _learn(
 ) -> tuple[Stop, Tagger]:
     """Train the student on gold sentences and on those of the teacher."""
     sentences, weights, firsts = list[Sentence](), list[float](), list[int]()
-    if gold is not None:
+    if gold is None:
+        how = dataclasses.replace(how, weight=1.0)
+    else:
         sentences += gold.sentences
         weights += [1.0] * len(sentences)
         firsts += range(len(sentences))
-    for samples in soft_samples(taught, how if gold is not None else dataclasses.replace(how, weight=1.0)):
+    for samples in soft_samples(taught, how):
         firsts.append(len(sentences))
         sentences += [sentence for sentence, _ in samples]
         weights += [weight for _, weight in samples]
@@ -387,8 +388,12 @@ def _learn(
     )
     for note in data.gold.notes:
         show.say(note)
-    best = data.with_corpus(subset(data.corpus, np.array(firsts, np.int64)))
-    run = start(plan, best, show=show)
+    # the best candidate of each sentence, with the weight of all
+    best = subset(data.corpus, np.array(firsts, np.int64))
+    each = np.full(len(firsts), how.weight, np.float32)
+    each[: len(firsts) - len(taught)] = 1.0
+    best = dataclasses.replace(best, importance=np.repeat(each, np.diff(best.offsets)))
+    run = start(plan, data.with_corpus(best), show=show)
     outcome = dataclasses.replace(run, data=data).finish_shown(show)
     return outcome.stop, run.calibrated(outcome, show).tagger
 

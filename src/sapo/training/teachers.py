@@ -17,7 +17,7 @@ import math
 import shlex
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ import numpy as np
 from sapo.corpus.blocks import check_labels, plain_sentence
 from sapo.corpus.files import check_readable, is_model, show_path
 from sapo.corpus.jsonl import Record, RecordReading, json_lines, read_record
-from sapo.errors import DataError, ModelError, OptionError, pip_install
+from sapo.errors import DataError, ModelError, OptionError, did_you_mean, pip_install
 from sapo.features.encoded import EncodedCorpus
 from sapo.jit.arrays import Floats
 from sapo.search.chain import search_n
@@ -95,6 +95,16 @@ def check_candidates(found: Any, tokens: int, place: str) -> list[Candidate]:
     if total == 0:  # of a long sentence, rounded
         return [Candidate(result[0].tags)]
     return sorted(result, key=lambda one: -one.probability)
+
+
+def check_known(labels: Iterable[str], known: Collection[str] | None, place: str) -> None:
+    """Raise SapoError at a label that the gold sentences do not have; if `known` is None, there are none."""
+    if known is None:
+        return
+    for label in labels:
+        if label not in known:
+            hint = did_you_mean(label, sorted(known))
+            raise DataError(f"{place}: the label '{label}' is not in the training data{hint}")
 
 
 def _check_tags(tags: Any, tokens: int, place: str) -> tuple[str, ...]:
@@ -364,13 +374,20 @@ def _with_tokens(line: bytes, tokens: Sequence[str]) -> bytes:
     return line
 
 
-def read_answers(path: str | Path) -> Iterator[tuple[tuple[str, ...], list[Candidate]]]:
-    """Yield the tokens and the candidates of each line of a JSONL file. Raise SapoError where it is wrong."""
+def read_answers(
+    path: str | Path, known: Collection[str] | None = None
+) -> Iterator[tuple[tuple[str, ...], list[Candidate]]]:
+    """Yield the tokens and the candidates of each line of a JSONL file. Raise SapoError where it is wrong.
+
+    `known` are the labels that a tag can be, if they are known.
+    """
     name = show_path(path)
     for number, line in json_lines(path):
         place = f"{name}:{number}"
         record = read_record(line, place, UNLABELED)
         if found := _answer(record, place):
+            for one in found:
+                check_known(one.tags, known, place)
             yield record.sentences[0].words, found
 
 
