@@ -20,7 +20,7 @@ from sapo.errors import DataError, ModelError, OptionError
 from sapo.features.encoded import subset
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import Settings
-from sapo.training.distil import DistilOptions, choose_sentences, distil, soft_samples
+from sapo.training.distil import DistilOptions, distil, draw_sentences, soft_samples
 from sapo.training.teachers import Candidate, Command, Ensemble, Function, check_candidates, open_teacher, read_answers
 
 NAMES = ("Anna", "Ben", "Cleo", "Dora", "Emil", "Fritz")
@@ -288,17 +288,14 @@ def test_running_text_is_refused_unless_it_is_to_be_cut(tmp_path: Path) -> None:
     assert seen[:2] == [["Anna", "met", "Ben", "yesterday", "."], ["They", "were", "happy", "."]]
 
 
-def test_sentences_are_chosen_at_random_or_by_what_a_student_doubts() -> None:
+def test_sentences_are_drawn_at_random_and_stay_in_order() -> None:
     texts = [tuple(tokens) for tokens in TEXTS]
-    chosen = choose_sentences(texts, 100, None, 0)
-    assert sum(map(len, chosen)) == 100
-    assert chosen == choose_sentences(texts, 100, None, 0)
-    assert [texts.index(one) for one in chosen] == sorted(texts.index(one) for one in chosen)
-    odd = [("Ben", "old", "met", "old", ".", "met")] * 3
-    student = sapo.train(pairs(TEXTS), **QUICK)
-    doubted = choose_sentences([*texts, *odd], 40, student, 0)
-    assert sum(one in odd for one in doubted) == 3
-    assert len(choose_sentences(texts, 1, None, 0)) == 1
+    drawn = draw_sentences(texts, 100, 0)
+    assert sum(map(len, drawn)) == 100
+    assert drawn == draw_sentences(texts, 100, 0) != draw_sentences(texts, 100, 1)
+    assert [texts.index(one) for one in drawn] == sorted(texts.index(one) for one in drawn)
+    assert len(draw_sentences(texts, 1, 0)) == 1
+    assert draw_sentences(texts, 10**6, 0) == texts
 
 
 PROGRAM = """

@@ -33,7 +33,6 @@ from sapo.features.encoded import subset
 from sapo.features.strings import StringTable
 from sapo.learn.records import Stop
 from sapo.learn.settings import Settings
-from sapo.tagger.decoding import best_taggings
 from sapo.tagger.tagger import Tagger
 from sapo.text.learning import Evidence, rules_of
 from sapo.text.tokens import Rules
@@ -55,7 +54,7 @@ from sapo.training.teachers import (
 WEIGHT = 0.3  # of a sentence that a teacher has labeled
 NBEST = 5
 SMALLEST = 0.05  # probability of a candidate, as a share of all candidates, below which it is not learned
-POOL = 20  # times the tokens that are wanted: so many are judged by a first student
+CHEAP = 0.5  # tokens of gold sentences for each one of the teacher, up to which a student of these alone is trained
 SAMPLE = 5_000  # tokens, to measure speeds on
 OFTEN = 1.0  # seconds between two messages
 
@@ -185,7 +184,6 @@ def run_distillation(plan: Plan, teacher: Any, texts: Any, how: DistilOptions, s
         show.say(f"not used: {', '.join(gold.unused)} of the training data, because a text has words alone")
     dev = None if plan.dev is None else _Gold.read(plan, plan.dev, "dev data")
     known = None if gold is None else gold.labels - set(plan.labels.marks)
-    first: Tagger | None = None
     if isinstance(teacher, str | Path) and is_answers(teacher):
         opened: Teacher | None = None
         if texts:
@@ -200,11 +198,7 @@ def run_distillation(plan: Plan, teacher: Any, texts: Any, how: DistilOptions, s
         rules = _text_rules(opened, gold)
         sentences = _read_texts(texts, how.text_format, plan.reading.get("encoding"), rules)
         if how.tokens is not None:
-            if gold is not None:
-                show.detail("training a first student on the gold sentences alone, to find what it is uncertain about")
-                alone = dataclasses.replace(plan, data=gold.sentences, dev=None if dev is None else dev.sentences)
-                first = start(alone).finish().tagger
-            sentences = choose_sentences(sentences, how.tokens, first, plan.settings.seed)
+            sentences = draw_sentences(sentences, how.tokens, plan.settings.seed)
         total = sum(map(len, sentences))
         show.say(f"the teacher labels {len(sentences):,} sentences, {total:,} tokens")
         answers = opened.label(sentences, how.nbest)
@@ -219,7 +213,12 @@ def run_distillation(plan: Plan, teacher: Any, texts: Any, how: DistilOptions, s
     stop, tagger = _learn(plan, how, taught, gold, dev, opened, show)
     show.detail("comparing teacher and student")
     judged, own, name = _compare(opened, tagger, dev, [words for words, _ in taught])
-    without = None if first is None or dev is None else first.evaluate(dev.sentences).main[1]
+    without = None
+    if gold is not None and dev is not None and not stop.interrupted:
+        if sum(map(len, gold.sentences)) <= CHEAP * sum(len(words) for words, _ in taught):
+            show.detail("training a student without the teacher, to compare")
+            alone = start(dataclasses.replace(plan, data=gold.sentences, dev=dev.sentences)).finish().tagger
+            without = alone.evaluate(dev.sentences).main[1]
     return Distillation(tagger, stop, name, judged, own, without)
 
 
@@ -271,26 +270,15 @@ def soft_samples(taught: Iterable[Taught], how: DistilOptions) -> Iterator[list[
         yield [(Sentence(columns, one.tags), how.weight * one.probability / total) for one in kept]
 
 
-def choose_sentences(sentences: Sequence[Words], tokens: int, student: Tagger | None, seed: int) -> list[Words]:
-    """Return sentences with about this many tokens, in their order: half of them those that a student is least sure of.
+def draw_sentences(sentences: Sequence[Words], tokens: int, seed: int) -> list[Words]:
+    """Return sentences with about this many tokens, drawn at random, in their order.
 
-    How sure it is of a sentence is the probability of its best tagging, per token. The other half, or without a
-    student all of them, are drawn at random.
+    To take those that a first student is least sure of is no better: docs/how-to/distil.md has measurements.
     """
-    lengths = np.array([len(words) for words in sentences])
     order = np.random.default_rng(seed).permutation(len(sentences))
-    chosen = np.zeros(len(sentences), bool)
-    if student is not None:
-        pool = order[: int(np.searchsorted(np.cumsum(lengths[order]), POOL * tokens)) + 1]
-        best = best_taggings(student.model, [sentences[i] for i in pool.tolist()])
-        sure = np.array([one.log_probability for one in best]) / lengths[pool]
-        doubtful = pool[np.argsort(sure, kind="stable")]
-        chosen[doubtful[np.cumsum(lengths[doubtful]) <= tokens / 2]] = True
-        order = order[~chosen[order]]
-    room = tokens - int(lengths[chosen].sum())
-    fitting = int(np.searchsorted(np.cumsum(lengths[order]), room, side="right"))
-    chosen[order[: fitting if chosen.any() else max(1, fitting)]] = True
-    return [sentences[i] for i in np.flatnonzero(chosen).tolist()]
+    sizes = np.cumsum([len(sentences[i]) for i in order.tolist()])
+    some = order[: max(1, int(np.searchsorted(sizes, tokens, side="right")))]
+    return [sentences[i] for i in np.sort(some).tolist()]
 
 
 def _read_texts(texts: Any, format: str | None, encoding: str | None, rules: Rules) -> list[Words]:
