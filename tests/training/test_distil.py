@@ -59,7 +59,7 @@ def test_weighted_candidates_are_the_update_with_a_soft_oracle(
         Candidate(tuple(map(str, path)), chance / sum(chances)) for path, chance in zip(drawn, chances, strict=True)
     ]
     found.sort(key=lambda one: -one.probability)
-    (samples,) = soft_samples([(("a", "b", "c"), found)], DistilOptions(weight=weight))
+    (samples,) = soft_samples([(("a", "b", "c"), found)], DistilOptions(weight=weight, nbest=5))
 
     literal = tiny.literal(corpus, weights)
     paths, F = literal.table(0)
@@ -116,7 +116,7 @@ def test_gold_sentences_count_for_more_than_those_of_the_teacher() -> None:
 
 def test_candidates_of_little_probability_are_left_out_and_the_others_share_the_weight() -> None:
     found = [Candidate(("A",), 0.5), Candidate(("B",), 0.3), Candidate(("C",), 0.01), Candidate(("D",), 0.0)]
-    (samples,) = soft_samples([(("x",), found)], DistilOptions(weight=0.4))
+    (samples,) = soft_samples([(("x",), found)], DistilOptions(weight=0.4, nbest=5))
     assert [sentence.tags for sentence, _ in samples] == [("A",), ("B",)]
     assert [weight for _, weight in samples] == pytest.approx([0.25, 0.15])
     (hard,) = soft_samples([(("x",), found)], DistilOptions(weight=0.4, nbest=1))

@@ -72,10 +72,10 @@ class DistilCommand(GroupedCommand):
 @click.option(
     "--n",
     "nbest",
-    default=5,
+    default=1,
     show_default=True,
     metavar="N",
-    help="Learn up to N taggings of a sentence, by their probabilities; 1 for the best one alone.",
+    help="Learn up to N taggings of a sentence, by their probabilities.",
 )
 @click.option("--tokens", type=int, metavar="N", help="Label about N tokens of TEXT instead of all.")
 @format_option

@@ -52,7 +52,7 @@ from sapo.training.teachers import (
 )
 
 WEIGHT = 0.3  # of a sentence that a teacher has labeled
-NBEST = 5
+NBEST = 1  # more candidates take longer, and were no better: docs/how-to/distil.md
 SMALLEST = 0.05  # probability of a candidate, as a share of all candidates, below which it is not learned
 CHEAP = 0.5  # tokens of gold sentences for each one of the teacher, up to which a student of these alone is trained
 SAMPLE = 5_000  # tokens, to measure speeds on
@@ -257,7 +257,7 @@ def soft_samples(taught: Iterable[Taught], how: DistilOptions) -> Iterator[list[
     The weights of a sentence sum to `how.weight`, whatever the teacher has kept to itself.
 
     >>> found = [Candidate(("DT", "NN"), 0.6), Candidate(("NN", "NN"), 0.2), Candidate(("NN", "DT"), 0.01)]
-    >>> samples = next(soft_samples([(("no", "rain"), found)], DistilOptions(weight=0.5)))
+    >>> samples = next(soft_samples([(("no", "rain"), found)], DistilOptions(weight=0.5, nbest=5)))
     >>> [(sentence.tags, round(weight, 3)) for sentence, weight in samples]
     [(('DT', 'NN'), 0.375), (('NN', 'NN'), 0.125)]
     """
@@ -326,15 +326,13 @@ def _text_rules(teacher: Teacher | None, gold: _Gold | None) -> Rules:
 
 def _watched(taught: Iterable[Taught], total: int, watch: Watch) -> Iterator[Taught]:
     """Yield what is taught, and say every second how far it is."""
-    done, started = 0, time.perf_counter()
-    said = started
+    done, said = 0, time.perf_counter()
     for one in taught:
         done += len(one[0])
         now = time.perf_counter()
         if now - said > OFTEN:
             said = now
-            speed = done / (now - started)
-            watch(f"labeled {done:,} of {total:,} tokens, {speed:,.0f} per second, {(total - done) / speed:.0f} s left")
+            watch(f"labeled {done:,} of {total:,} tokens")
         yield one
 
 

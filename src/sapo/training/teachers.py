@@ -40,7 +40,7 @@ from sapo.tags.recognition import recognize, scheme_bans, transition_counts
 
 ENSEMBLE = 5  # candidates of each model of an ensemble, at least: the best on average may be second everywhere
 ROUNDING = 1e-3  # by which probabilities may sum to more than 1: people and programs round them
-AT_ONCE = 512  # sentences
+AT_ONCE = 128  # sentences: a slow teacher should show that it goes on
 BATCH = 32  # sentences of similar length that a network tags together
 LONGEST = 100  # words that a network tags together: most read at most 512 pieces of words
 ENDINGS = (".jsonl", ".ndjson")
