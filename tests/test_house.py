@@ -13,14 +13,14 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 205,
-    "lines": 48616,
+    "files": 208,
+    "lines": 49685,
     "files under 60 lines": 4,
     "modules with one importer": 34,
     "class names used twice": 2,
     "functions with **x: Any": 11,
     "docstrings 'X in, Y out'": 0,
-    "names of sapo.__all__": 13,
+    "names of sapo.__all__": 14,
     "public names of Tagger": 16,
     "options of sapo train": 33,
     "arguments of SequenceLabeler": 21,

@@ -2,10 +2,11 @@
 
 An environment is made in .venv-lower with exactly the lower bounds of the core and of all extras except LARGE; test
 tools are the newest. Arguments are passed to pytest; the default is TESTS. The oldest Python of pyproject.toml should
-run it. Two extras are large and tested only if asked for:
+run it. Three extras are large and tested only if asked for:
 
     python tools/lower_bounds.py --extra neural tests/neural     (PyTorch: some gigabytes)
     python tools/lower_bounds.py --extra ray tests/apps/ray       (Ray: some minutes)
+    python tools/lower_bounds.py --extra transformers tests/training/test_distil.py     (PyTorch, too)
 """
 
 import argparse
@@ -18,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VENV = ROOT / ".venv-lower"
-LARGE = ("neural", "ray")
+LARGE = ("neural", "ray", "transformers")
 TOOLS = ("pytest", "pytest-xdist", "hypothesis", "safetensors")
 TESTS = (
     "tests/apps/assist",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sapo.tagger.stack import Pipeline
     from sapo.tagger.tagger import Tagger
     from sapo.training.calibration import calibrate
+    from sapo.training.distil import distil
     from sapo.training.run import train
     from sapo.training.update import Trainer
 
@@ -39,6 +40,7 @@ _HOME = {
     "Tagging": "sapo.tagger.decoding",
     "Trainer": "sapo.training.update",
     "calibrate": "sapo.training.calibration",
+    "distil": "sapo.training.distil",
     "explain": "sapo.tagger.explain",
     "read": "sapo.corpus",
     "train": "sapo.training.run",
@@ -55,6 +57,7 @@ __all__ = [
     "Trainer",
     "__version__",
     "calibrate",
+    "distil",
     "explain",
     "read",
     "train",

@@ -66,6 +66,7 @@ ELSEWHERE = {
         "calibrate": "temperature",
         "prune": "compress shrink",
         "compare": "significance",
+        "distil": "distill distillation student self_train",
         "cluster": "brown clusters clustering wcluster",
         "explain": "why",
     }.items()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Start": {"quickstart": "quickstart", "demo": "demo"},
     "Data": {"check": "check", "convert": "convert", "cluster": "cluster"},
-    "Train": {"train": "train", "teach": "teach"},
+    "Train": {"train": "train", "distil": "distil", "teach": "teach"},
     "Use": {"tag": "tag", "pipeline": "pipeline", "serve": "serve"},
     "Judge": {"eval": "evaluate", "errors": "errors", "compare": "compare", "explain": "explain"},
     "Models": {"inspect": "inspect", "calibrate": "calibrate", "prune": "prune", "warm-up": "demo"},

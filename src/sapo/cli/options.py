@@ -182,7 +182,7 @@ def _tell_order(*files: str) -> None:
 
 _OPTIONS = (
     "all_pairs|cluster|clusters|columns|constraints|cross|encoding|format|label|min_count|new_labels|resume|spans|stream|"
-    "text|to"
+    "text|text_format|to|tokens"
 )
 _PARAMETER = re.compile(rf"`(?:allow_limits\((\w+=\d+)\)|({_OPTIONS})(?:='?(.*?)'?)?)`")
 

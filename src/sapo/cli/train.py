@@ -97,11 +97,41 @@ def _other_settings() -> list[str]:
 
 def setting_options(command: F) -> F:
     """Add the options of settings to a command, and --set for those that have no option of their own."""
-    many = click.option("--set", "more", cls=SettingOption, multiple=True, metavar="NAME=VALUE")
-    command = many(command)
+    command = set_option(command)
     for words in reversed(OWN):
         command = click.option(*words.split(), cls=SettingOption, metavar="NUMBER")(command)
     return command
+
+
+# `sapo distil` has these, too.
+output_option = click.option("--output", "-o", required=True, type=PATH, help="The model file to write.")
+dev_option = click.option(
+    "--dev",
+    metavar="FILE",
+    help="Labeled sentences that decide when to stop and which epoch to keep, and calibrate the probabilities.",
+)
+template_option = click.option(
+    "--template",
+    "-t",
+    metavar="NAME",
+    help="A preset (pos-best, ner ...) or a template file (CRF++ files too). Default: by columns and tags.",
+)
+clusters_option = click.option(
+    "--clusters",
+    multiple=True,
+    metavar="FILE",
+    help="Word clusters, made by sapo cluster or elsewhere (bits, word and count on each line). May be repeated.",
+)
+names_option = click.option(
+    "--names",
+    multiple=True,
+    metavar="KIND=FILE",
+    help="Names of a kind, such as city=cities.txt: one on each line, or CSV or JSONL. May be repeated.",
+)
+verbose_option = click.option(
+    "--verbose", "-v", is_flag=True, help="Print a line for each epoch and each trial of settings, too."
+)
+set_option = click.option("--set", "more", cls=SettingOption, multiple=True, metavar="NAME=VALUE")
 
 
 class TrainCommand(GroupedCommand):
@@ -127,36 +157,17 @@ class TrainCommand(GroupedCommand):
     "Several cores or machines: --ray ADDRESS, see docs/how-to/cluster.md.",
 )
 @click.argument("train")
-@click.option("--output", "-o", required=True, type=PATH, help="The model file to write.")
-@click.option(
-    "--dev",
-    metavar="FILE",
-    help="Labeled sentences that decide when to stop and which epoch to keep, and calibrate the probabilities.",
-)
-@click.option(
-    "--template",
-    "-t",
-    metavar="NAME",
-    help="A preset (pos-best, ner ...) or a template file (CRF++ files too). Default: by columns and tags.",
-)
-@click.option(
-    "--clusters",
-    multiple=True,
-    metavar="FILE",
-    help="Word clusters, made by sapo cluster or elsewhere (bits, word and count on each line). May be repeated.",
-)
+@output_option
+@dev_option
+@template_option
+@clusters_option
 @click.option(
     "--unlabeled",
     multiple=True,
     metavar="TEXT",
     help="Text without labels: clusters of its words are made, and kept for later runs. May be repeated.",
 )
-@click.option(
-    "--names",
-    multiple=True,
-    metavar="KIND=FILE",
-    help="Names of a kind, such as city=cities.txt: one on each line, or CSV or JSONL. May be repeated.",
-)
+@names_option
 @click.option(
     "--vectors",
     metavar="FILE",
@@ -216,7 +227,7 @@ class TrainCommand(GroupedCommand):
 )
 @ray_option
 @quiet_option
-@click.option("--verbose", "-v", is_flag=True, help="Print a line for each epoch and each trial of settings, too.")
+@verbose_option
 def train_command(
     train: str,
     output: Path,
@@ -403,10 +414,13 @@ def _continue(
 
 
 def take_settings(options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of `setting_options`; return what the user gave. Raise SapoError if a name is unknown."""
+    """Remove the options of `setting_options`; return what the user gave. Raise SapoError if a name is unknown.
+
+    A command may have `set_option` alone.
+    """
     known, values = declared(), dict[str, Any]()
     names = [words.split()[0][2:] for words in OWN]
-    given = [(name, "=", text) for name in names if (text := options.pop(name)) is not None]
+    given = [(name, "=", text) for name in names if (text := options.pop(name, None)) is not None]
     for name, equals, text in (*given, *(one.partition("=") for one in options.pop("more"))):
         name = name.strip().replace("-", "_")
         if not equals:
