@@ -20,9 +20,9 @@ import numpy as np
 import sapo
 from sapo.apps.taggers import doubt
 from sapo.apps.teach.predictions import Variety, choose
-from sapo.apps.teach.pupil import word_clusters
 from sapo.errors import SapoError
 from sapo.tags.spans import loose_spans
+from sapo.training.unlabeled import word_clusters
 from teach_table import GOALS, ORDERS, draw, reached, run_key, table
 from zoo import add_result, main_score, read_results
 from zoo_corpora import Corpus, find_corpora

@@ -3,10 +3,11 @@
 import hashlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from sapo.corpus.blocks import Sentence, block_from_sentences
 from sapo.corpus.files import read_chunks, write_file
 from sapo.corpus.plain_text import files_below, read_text
 from sapo.errors import SapoError
@@ -14,6 +15,8 @@ from sapo.features import clustering
 from sapo.features.clustering import cluster_words
 from sapo.features.clusters import Clusters
 
+CLUSTERED = 500_000  # tokens of sentences in Python
+FEWEST_WORDS = 100  # of them with clusters: fewer are no help
 UNUSED = 30 * 86400  # seconds after which kept clusters are removed
 NAME = "clusters-{}.txt.gz"
 
@@ -66,3 +69,22 @@ def _remove_unused(directory: Path) -> None:
         with suppress(OSError):
             if time.time() - path.stat().st_mtime > UNUSED:
                 path.unlink()
+
+
+def word_clusters(sentences: Iterable[Sequence[str]]) -> dict[str, str] | None:
+    """Return clusters of the words of sentences in Python; None if there are too few words.
+
+    Only the first sentences of many are used: 500,000 tokens take a second or two.
+    """
+    chosen, tokens = [], 0
+    for words in sentences:
+        if words:
+            chosen.append(Sentence({"word": tuple(words)}))
+            tokens += len(words)
+        if tokens > CLUSTERED:
+            break
+    try:
+        found = cluster_words([block_from_sentences(chosen)]) if chosen else []
+    except SapoError:  # too few words
+        return None
+    return {one.word: one.bits for one in found} if len(found) >= FEWEST_WORDS else None

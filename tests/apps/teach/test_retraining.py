@@ -170,18 +170,18 @@ def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_project_has_clusters_of_all_its_words_if_there_are_enough() -> None:
-    from sapo.apps.teach import pupil
+    from sapo.training.unlabeled import word_clusters
 
     names = [
         f"{a}{b}" for a in "bcdfghklmn" for b in ("an", "en", "in", "on", "un", "al", "el", "il", "ol", "ul", "as")
     ]
     words = [["the", name, "sleeps"] for name in names] * 4
-    found = pupil.word_clusters(words)
+    found = word_clusters(words)
     assert found is not None
     assert set(found) == {"the", "sleeps", *names}
 
-    assert pupil.word_clusters(words[:20]) is None
-    assert pupil.word_clusters([]) is None
+    assert word_clusters(words[:20]) is None
+    assert word_clusters([]) is None
 
 
 def test_a_process_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,12 +45,13 @@ from sapo.apps.teach.classroom import Classroom
 from sapo.apps.teach.messages import ACCEPT, EVENTS, EXPLAIN, EXPORT, NBEST, OPERATIONS, document
 from sapo.apps.teach.predictions import predict
 from sapo.apps.teach.project import exported
-from sapo.apps.teach.pupil import Pupil, load_pupil, train_on_all, word_clusters
+from sapo.apps.teach.pupil import Pupil, load_pupil, train_on_all
 from sapo.apps.teach.retraining import Habits, Retraining
 from sapo.apps.teach.state import UNDO
 from sapo.apps.teach.store import Snapshot, Store, save_snapshot, sole_server
 from sapo.errors import SapoError
 from sapo.tagger.tagger import Tagger
+from sapo.training.unlabeled import word_clusters
 from sapo.training.update import Trainer
 
 TYPES = {

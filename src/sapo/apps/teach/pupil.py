@@ -11,9 +11,6 @@ from typing import Any, Protocol
 
 from sapo.apps.taggers import SPANS, TAGS, for_model, scheme_of
 from sapo.apps.teach.state import Event, ProjectState, as_iob2
-from sapo.corpus.blocks import Sentence, block_from_sentences
-from sapo.errors import SapoError
-from sapo.features.clustering import cluster_words
 from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
@@ -25,8 +22,6 @@ from sapo.training.update import Trainer
 
 WINDOW = 60  # sentences that the temperature is fitted to
 FEWEST = 15
-CLUSTERED = 500_000  # tokens
-FEWEST_WORDS = 100  # with clusters: fewer are no help
 WIDEST = 8.0  # temperatures from an eighth to eight: more is chance
 SMALL = 10  # so few sentences are learned from scratch each time: it takes no longer, and is better
 TEMPLATES = {SPANS: "ner", TAGS: "pos-best"}  # both need nothing but words
@@ -37,25 +32,6 @@ def fit(tests: Sequence[HeldOut]) -> float | None:
     """Return the temperature that makes the accepted tags most likely, or None if none is best."""
     found = best_temperature(tests)
     return None if found is None else min(max(found, 1 / WIDEST), WIDEST)
-
-
-def word_clusters(sentences: Iterable[Sequence[str]]) -> dict[str, str] | None:
-    """Return clusters of the words of a project, labeled or not; None if there are too few words.
-
-    They are made from a part of a large project: 500,000 tokens take a second or two.
-    """
-    chosen, tokens = [], 0
-    for words in sentences:
-        if words:
-            chosen.append(Sentence({"word": tuple(words)}))
-            tokens += len(words)
-        if tokens > CLUSTERED:
-            break
-    try:
-        found = cluster_words([block_from_sentences(chosen)]) if chosen else []
-    except SapoError:  # too few words
-        return None
-    return {one.word: one.bits for one in found} if len(found) >= FEWEST_WORDS else None
 
 
 def train_on_all(
