@@ -14,9 +14,9 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 LIMITS = {
     "rooms": 17,
     "files": 208,
-    "lines": 49685,
+    "lines": 49684,
     "files under 60 lines": 4,
-    "modules with one importer": 34,
+    "modules with one importer": 32,
     "class names used twice": 2,
     "functions with **x: Any": 11,
     "docstrings 'X in, Y out'": 0,

@@ -23,6 +23,7 @@ from sapo.jit import kernel
 from sapo.jit.arrays import Bytes, Ints, Longs, pieces_of
 
 KEY_BITS = 63
+FEW_TOKENS = 10  # words of a column for each token, above which sorting finds the distinct ones faster
 ALL = slice(0, None)
 
 
@@ -392,7 +393,7 @@ def view_values(
             values[number] = np.where(seen, column + layout.reserved, 0)
             continue
         if view.view.column not in distinct:
-            distinct[view.view.column] = np.unique(column, return_inverse=True)
+            distinct[view.view.column] = _distinct(column)
         words, place = distinct[view.view.column]
         offsets, members = _select(number, view, words, new_words.get(view.view.column))
         if view.view.many:
@@ -407,6 +408,21 @@ def view_values(
             value[full] = members[offsets[:-1][full]] + layout.reserved
             values[number] = value[place]
     return Values(values, np.concatenate(all_offsets), np.concatenate(all_members))
+
+
+def _distinct(column: Ints) -> tuple[Ints, Longs]:
+    """Return the words that occur in a column, and which of them each token is; all numbers are at least 0.
+
+    >>> words, place = _distinct(np.array([7, 3, 7], np.int32))
+    >>> words.tolist(), place.tolist()
+    ([3, 7], [1, 0, 1])
+    """
+    most = int(column.max(initial=-1)) + 1
+    if most > FEW_TOKENS * len(column):  # a sentence: sorting its words takes less time than marking them among all
+        return np.unique(column, return_inverse=True)
+    there = np.zeros(most, np.bool_)
+    there[column] = True
+    return np.flatnonzero(there).astype(np.int32), (np.cumsum(there) - 1)[column]
 
 
 def _select(number: int, view: ViewValues, words: Ints, new_words: NewWords | None) -> tuple[Longs, Ints]:
