@@ -249,3 +249,23 @@ def test_clusters_are_made_from_text_and_kept(tmp_path: Path, monkeypatch: pytes
     kept.write_bytes(b"damaged")
     assert len(clusters_of([tmp_path / "more"], lines.append, lines.append)) == len(first)
     assert len(Clusters.read(kept)) == len(first)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        [],
+        {},
+        {"words": "word", "columns": []},
+        {"words": "word", "columns": {"cluster": "no kind"}},
+        {"words": 3, "columns": {}},
+        {"words": "word", "columns": {"label": "clusters"}},
+        {"words": "cluster", "columns": {"cluster": "clusters"}},
+        {"words": "word", "columns": {"cluster": "names"}},
+        {"words": "word", "columns": {}, "vectors": 3},
+    ],
+)
+def test_a_damaged_header_is_refused(header: Any) -> None:
+    arrays = {**KNOWLEDGE.arrays(), **Knowledge("word", {"label": CLUSTERS}).arrays()}
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        Knowledge.from_arrays(header, arrays)

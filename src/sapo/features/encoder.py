@@ -18,7 +18,7 @@ import numpy as np
 
 from sapo.corpus.blocks import Block
 from sapo.features.encoded import EncodedCorpus
-from sapo.features.knowledge import NOTHING, Knowledge
+from sapo.features.knowledge import NOTHING, VECTORS, Knowledge
 from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, most_rows, view_values, views_of
 from sapo.features.strings import StringTable, array_of
 from sapo.features.tables import FrozenTables, OpenTables, all_features, freeze_tables
@@ -140,8 +140,11 @@ class TemplateEncoder:
         return GrowingEncoder(self)
 
     def description(self) -> dict[str, Any]:
-        known = self.templates.knowledge.columns
-        return {"template": self.templates.text, "knowledge": {name: len(source) for name, source in known.items()}}
+        knowledge = self.templates.knowledge
+        known = {name: len(source) for name, source in knowledge.columns.items()}
+        if knowledge.vectors is not None:
+            known[VECTORS] = len(knowledge.vectors)
+        return {"template": self.templates.text, "knowledge": known}
 
     def header(self) -> dict[str, Any]:
         return header_of(self.templates)

@@ -103,6 +103,8 @@ class Knowledge:
         from sapo.features.clusters import Clusters  # which most models do without
         from sapo.features.names import NameList
 
+        if not isinstance(header, dict) or not isinstance(header.get("columns"), dict):
+            raise ValueError("knowledge")
         kinds: dict[str, type[Clusters | NameList]] = {Clusters.kind: Clusters, NameList.kind: NameList}
         columns = {
             name: kinds[kind].from_arrays(arrays, f"knowledge.{name}") for name, kind in header["columns"].items()
