@@ -20,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -100,29 +100,32 @@ def curve(corpora: Iterable[Corpus], data: Path) -> None:
             drawn.setdefault(corpus.name, []).append((count, words, clusters))
             row = f"{words:.1f} | {clusters:.1f} | {clusters - words:+.1f}"
             print(f"| {corpus.name} | {min(count, len(sentences)):,} | {row} |", flush=True)
-    draw(drawn, Path(__file__).parent.parent / "docs" / "pictures" / "clusters.svg")
+    draw(drawn, Path(__file__).parent.parent / "docs" / "pictures" / "clusters.png")
 
 
 def draw(drawn: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
     """Draw a panel for each corpus."""
-    import matplotlib
+    from sapo.cli.plots import BLUE, GREY, Panel, Picture, save
 
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "sapo"
-    import matplotlib.pyplot as plt
+    styles: dict[str, dict[str, Any]] = {
+        "with clusters of raw text": {"color": BLUE, "marker": "o"},
+        "words alone": {"color": GREY, "marker": "o"},
+    }
 
-    figure, panels = plt.subplots(1, len(drawn), figsize=(3.2 * len(drawn), 3.0), squeeze=False)
-    for panel, (name, rows) in zip(panels[0], drawn.items(), strict=True):
-        counts, words, clusters = zip(*rows, strict=True)
-        panel.plot(counts, clusters, marker="o", color="#1b6e8c", label="with clusters of raw text")
-        panel.plot(counts, words, marker="o", color="#b0b0b0", label="words alone")
-        panel.set(title=name, xscale="log", xlabel="labeled sentences")
-        panel.grid(alpha=0.3)
-        panel.spines[["top", "right"]].set_visible(False)
-    panels[0][0].set_ylabel("F1 or accuracy")
-    panels[0][0].legend(frameon=False, fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
+    def panel(rows: list[tuple[int, float, float]]) -> Callable[[Any], None]:
+        def draw_curves(axes: Any) -> None:
+            counts, words, clusters = zip(*rows, strict=True)
+            for scores, style in zip((clusters, words), styles.values(), strict=True):
+                axes.plot(counts, scores, **style)
+            axes.set_xscale("log")
+            axes.set_xlabel("labeled sentences")
+            axes.set_ylabel("F1 or accuracy")
+
+        return draw_curves
+
+    panels = tuple(Panel(name, panel(rows)) for name, rows in drawn.items())
+    picture = Picture("clusters", "Labeled sentences and score", "", panels, columns=2, legend=tuple(styles.items()))
+    path.write_bytes(save(picture, 2, "png"))
 
 
 def cost(data: Path) -> None:

@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 LIMITS = {
     "rooms": 17,
     "files": 208,
-    "lines": 49684,
+    "lines": 49715,
     "files under 60 lines": 4,
     "modules with one importer": 32,
     "class names used twice": 2,
