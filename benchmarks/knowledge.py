@@ -1,13 +1,15 @@
 """What clusters and name lists are worth. Usage:
 
-    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py table [--part dev] [--more NAME=FILE ...] [CORPUS ...]
+    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py table [--part dev] [--vectors FILE] \\
+        [--more NAME=FILE ...] [CORPUS ...]
     SAPO_DATA=DIRECTORY python benchmarks/knowledge.py curve [CORPUS ...]
     SAPO_DATA=DIRECTORY python benchmarks/knowledge.py cost
 
 `table` trains with the defaults and scores the test file, or another part: means of seeds 0 to 2, without knowledge and
 with each source of it. "own" are 500 clusters that `sapo cluster` makes from the texts of the directory `unlabelled`;
 they contain training texts of some of the corpora, and may contain other sentences of test documents.
-`--more` adds files of clusters, and lists of names if the file ends in .txt, such as --more twitter=clusters.gz.
+`--vectors` adds word vectors, and `--more` files of clusters, or lists of names if the file ends in .txt, such as
+--more twitter=clusters.gz.
 
 `curve` has the scores for 10 to 3,000 labeled sentences, with and without clusters of its own, and draws them.
 
@@ -63,7 +65,7 @@ def show(name: str, what: str, found: list[float]) -> None:
     print(f"| {name} | {what} | {mean:.2f} ± {spread:.2f} |", flush=True)
 
 
-def table(corpora: Iterable[Corpus], data: Path, part: str, more: dict[str, str]) -> None:
+def table(corpora: Iterable[Corpus], data: Path, part: str, more: dict[str, str], vectors: str | None) -> None:
     """Print the scores with each source."""
     print("| corpus | knowledge | score |\n|---|---|--:|")
     lists = {name: path for name, path in more.items() if path.endswith(".txt")}
@@ -79,6 +81,10 @@ def table(corpora: Iterable[Corpus], data: Path, part: str, more: dict[str, str]
             show(corpus.name, "names", scores(corpus, part, names=lists))
             both: dict[str, Any] = {"clusters": list(clusters.values()), "names": lists}
             show(corpus.name, "all clusters and names", scores(corpus, part, **both))
+        if vectors:
+            every = {"clusters": list(clusters.values()), "names": lists, "vectors": vectors}
+            show(corpus.name, "vectors", scores(corpus, part, vectors=vectors))
+            show(corpus.name, "all clusters, names and vectors", scores(corpus, part, **every))
 
 
 def curve(corpora: Iterable[Corpus], data: Path) -> None:
@@ -161,6 +167,7 @@ def main() -> None:
     parser.add_argument("what", choices=("table", "curve", "cost"))
     parser.add_argument("corpora", nargs="*")
     parser.add_argument("--part", default="test")
+    parser.add_argument("--vectors", metavar="FILE")
     parser.add_argument("--more", nargs="*", default=[], metavar="NAME=FILE")
     given = parser.parse_intermixed_args(sys.argv[1:])
     data = Path(os.environ["SAPO_DATA"])
@@ -170,7 +177,7 @@ def main() -> None:
         curve(find_corpora(data, given.corpora or CURVE), data)
     else:
         more = dict(one.split("=", 1) for one in given.more)
-        table(find_corpora(data, given.corpora), data, given.part, more)
+        table(find_corpora(data, given.corpora), data, given.part, more, given.vectors)
 
 
 if __name__ == "__main__":
