@@ -51,6 +51,11 @@ def test_a_number_in_json_is_a_path_from_its_lowest_bit_on(tmp_path: Path) -> No
     assert clusters.find("none") is None
 
 
+def test_a_word_with_a_line_break_is_left_out_and_the_others_keep_their_clusters() -> None:
+    clusters = Clusters({"a\nb": "00", "b": "01", "c": "10"})
+    assert [clusters.find(word) for word in ("a", "a\nb", "b", "c")] == [None, None, "01", "10"]
+
+
 def test_the_first_line_of_a_word_counts(tmp_path: Path) -> None:
     path = tmp_path / "clusters"
     path.write_text("00\train\t7\n11\train\t3\n")

@@ -77,7 +77,7 @@ def cluster_command(
     blocks = _blocks(texts, format, encoding, read)
     words = cluster_words(blocks, clusters=clusters, min_count=min_count, watch=ticker.tell)
     with write_file(output) as stream:
-        stream.writelines(f"{one.bits}\t{one.word}\t{one.count}\n".encode() for one in words)
+        stream.writelines(one.line() for one in words)
     ticker.end()
     if not quiet:
         made = f"{len({one.bits for one in words}):,} clusters of {len(words):,} words"

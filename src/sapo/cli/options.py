@@ -97,7 +97,7 @@ def refuse_same_file(inputs: Files, outputs: Files) -> None:
     """
     from sapo.corpus.files import is_special
 
-    # os.path does not fail where links lead in a circle; whoever opens the file tells it
+    # os.path does not fail where links lead in a circle; opening the file reports it
     seen = {os.path.realpath(path): what for what, path in inputs.items() if path is not None and str(path) != "-"}
     for what, path in outputs.items():
         if path is None or str(path) == "-" or is_special(Path(path)):

@@ -60,6 +60,10 @@ class ClusteredWord:
     bits: str
     count: int
 
+    def line(self) -> bytes:
+        """Return its line in a file of clusters."""
+        return f"{self.bits}\t{self.word}\t{self.count}\n".encode()
+
 
 def cluster_form(word: str) -> str:
     """Return the form in which a word is clustered: '#' stands for each digit.

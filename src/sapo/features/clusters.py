@@ -44,7 +44,7 @@ class Clusters:
 
     def __init__(self, paths: Mapping[str, str]) -> None:
         names = StringTable(dict.fromkeys(paths.values()))
-        words = sorted(paths)
+        words = sorted(word for word in paths if "\n" not in word)  # which stands between the words of a model file
         self._set(Lexicon(words), names, names.find([paths[word] for word in words]))
 
     def _set(self, words: Lexicon, names: StringTable, clusters: Ints) -> None:
@@ -157,8 +157,6 @@ def _read_json(path: str | Path, name: str) -> dict[str, str]:
         raise DataError(f"{name}: expected an object of words and clusters, found {type(found).__name__}")
     paths = {}
     for word, cluster in found.items():
-        if "\n" in word:
-            continue
         if isinstance(cluster, str) and cluster:
             paths[word] = cluster
         elif isinstance(cluster, int) and not isinstance(cluster, bool) and 0 <= cluster < 1 << PATH_BITS:

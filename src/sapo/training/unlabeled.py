@@ -44,7 +44,7 @@ def clusters_of(texts: Sequence[str | Path], say: Callable[[str], None], hint: C
         with suppress(SapoError, OSError):
             kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with write_file(kept) as stream:
-                stream.writelines(f"{one.bits}\t{one.word}\t{one.count}\n".encode() for one in words)
+                stream.writelines(one.line() for one in words)
             _remove_unused(kept.parent)
     return found
 
