@@ -109,8 +109,8 @@ def _names(data: bytes, at: int) -> list[str]:
         raise ValueError("names")
     names = []
     for number, place in enumerate(struct.unpack_from(f"<{count}I", data, at + offset) if count else ()):
-        if not place:
-            raise ValueError(f"the name of number {number} is missing")
+        if not place:  # a writer may leave room at the end
+            break
         found, length = struct.unpack_from("<II", data, at + place)
         text = data[at + place + 8 : at + place + 8 + length]
         if found != number or len(text) != length or text[-1:] != b"\0":
@@ -134,6 +134,8 @@ def crfsuite_bytes(model: Model) -> bytes:
         (bool(model.shown), "it learned another scheme than it shows; train with scheme='keep'"),
         (bool(model.parameters.bans.any()), "it forbids taggings; train with constraints=False"),
         (bool(model.bias), "it has a bias on labels"),
+        (bool(model.parameters.lists.most), "it looks at some labels of a token only; train with exact=True"),
+        (any("\0" in name for name in model.labels), "a label has the character 0"),
     ):
         if wrong:
             raise ModelError(f"the model cannot be written as {WHAT}: {why}")
@@ -141,6 +143,8 @@ def crfsuite_bytes(model: Model) -> bytes:
     counts, labels, values = model.parameters.rows.entries()
     used = np.flatnonzero(counts)
     names = model.encoder.feature_names(used.tolist())
+    if any("\0" in name for name in names):
+        raise ModelError(f"the model cannot be written as {WHAT}: a feature has the character 0")
     states = np.zeros(len(labels), FEATURE)
     states["source"] = np.repeat(np.arange(len(used)), counts[used])
     states["label"], states["weight"] = labels, values.astype(np.float64) * scale
@@ -156,7 +160,8 @@ def crfsuite_bytes(model: Model) -> bytes:
         _database(names),
     ]
     offsets = list(HEADER.size + np.cumsum([0, *map(len, parts)]))
-    for mark, kind, size in ((b"LFRF", TRANSITION, len(model.labels)), (b"AFRF", STATE, len(names))):
+    # CRFsuite has two more labels here, for the borders of a sequence; they have no features
+    for mark, kind, size in ((b"LFRF", TRANSITION, len(model.labels) + 2), (b"AFRF", STATE, len(names))):
         of_kind = np.flatnonzero(features["kind"] == kind)
         parts.append(_references(mark, offsets[-1], features["source"][of_kind], of_kind, size))
         offsets.append(offsets[-1] + len(parts[-1]))
