@@ -28,7 +28,7 @@ GROUPS = {
     "Train": {"train": "train", "distil": "distil", "teach": "teach"},
     "Use": {"tag": "tag", "pipeline": "pipeline", "rerank": "rerank", "serve": "serve"},
     "Judge": {"eval": "evaluate", "errors": "errors", "compare": "compare", "explain": "explain"},
-    "Models": {"inspect": "inspect", "calibrate": "calibrate", "prune": "prune", "warm-up": "demo"},
+    "Models": {"inspect": "inspect", "calibrate": "calibrate", "prune": "prune", "export": "export", "warm-up": "demo"},
 }
 
 # names of files in the help, which a shell completes
