@@ -8,7 +8,11 @@ until it crosses none, and its relation remembers the relation of its own head: 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from sapo.errors import DataError
+from sapo.jit import kernel
+from sapo.jit.arrays import Longs
 
 LIFTED = "|"  # between the relation of a lifted word and that of its head
 
@@ -91,3 +95,89 @@ def _on_cycle(heads: Sequence[int]) -> int | None:
         if m != 0 and walk[m] == start:
             return m
     return None
+
+
+@kernel
+def lift_arcs(heads: Longs) -> None:
+    """Lift arcs until none crosses another, always the shortest of those that do. heads[0] is not used."""
+    n = len(heads) - 1
+    while True:
+        shortest, length = 0, n + 1
+        for m in range(1, n + 1):
+            low, high = min(heads[m], m), max(heads[m], m)
+            if high - low < length and heads[m] != 0:
+                for k in range(low + 1, high):
+                    above = heads[k]  # is the head of m among the ancestors of k?
+                    while above != 0 and above != heads[m]:
+                        above = heads[above]
+                    if above == 0:
+                        shortest, length = m, high - low
+                        break
+        if shortest == 0:
+            return
+        heads[shortest] = heads[heads[shortest]]
+
+
+def lifted(tree: Tree) -> Tree:
+    """Return a projective tree whose relations say where lifted words belong.
+
+    >>> lifted(Tree((0, 4, 1, 1), ("root", "obj", "advmod", "xcomp")))
+    Tree(heads=(0, 1, 1, 1), relations=('root', 'obj|xcomp', 'advmod', 'xcomp'))
+    """
+    heads = np.array([0, *tree.heads], np.int64)
+    lift_arcs(heads)
+    new = tuple(heads[1:].tolist())
+    if new == tree.heads:
+        return tree
+    relations = (
+        relation if old == now else f"{relation}{LIFTED}{tree.relations[old - 1]}"
+        for old, now, relation in zip(tree.heads, new, tree.relations, strict=True)
+    )
+    return Tree(new, tuple(relations))
+
+
+def lowered(tree: Tree) -> Tree:
+    """Return the tree that `lifted` turned into this one, as far as the relations tell.
+
+    Below the head of a lifted word, and if there is none, below the heads above that, look for a word with the relation
+    that its own head had: level by level, and in a level the one that is nearest.
+
+    >>> lowered(Tree((0, 1, 1, 1), ("root", "obj|xcomp", "advmod", "xcomp"))).heads
+    (0, 4, 1, 1)
+    """
+    if not any(LIFTED in relation for relation in tree.relations):
+        return tree
+    heads = [0, *tree.heads]
+    below: list[list[int]] = [[] for _ in heads]
+    for m, head in enumerate(tree.heads, 1):
+        below[head].append(m)
+    plain = ["", *(relation.partition(LIFTED)[0] for relation in tree.relations)]
+    level = list(below[0])
+    while level:  # from the root down, as the heads of lifted words may have been lifted themselves
+        following = [child for m in level for child in below[m]]
+        for m in level:
+            wanted = tree.relations[m - 1].partition(LIFTED)[2]
+            found = _find_head(m, wanted, heads, below, plain) if wanted else 0
+            if found:
+                below[heads[m]].remove(m)
+                heads[m] = found
+                below[found].append(m)
+        level = following
+    return Tree(tuple(heads[1:]), tuple(plain[1:]))
+
+
+def _find_head(m: int, wanted: str, heads: list[int], below: list[list[int]], plain: list[str]) -> int:
+    """Return the nearest word with a relation, first below the head of m, then below the heads above; 0 if none."""
+    top = heads[m]
+    done = m  # nothing below m can be its head
+    while top != 0:
+        level = [k for k in below[top] if k != done and k != m]
+        if top != heads[m] and plain[top] == wanted:
+            return top
+        while level:
+            found = [k for k in level if plain[k] == wanted]
+            if found:
+                return min(found, key=lambda k: abs(k - m))
+            level = [child for k in level for child in below[k] if child != m]
+        done, top = top, heads[top]
+    return 0
