@@ -497,7 +497,7 @@ def search_beam(
                 worst = scores[begins[step + 1]] - scores[used]
                 end = step + 1
             used += 1
-    return end
+    return int(end)
 
 
 @kernel
