@@ -68,11 +68,11 @@ class Literal:
         place = {f"s{i}": self.stack[-1 - i] if len(self.stack) > i else 0 for i in range(3)}
         place |= {f"b{i}": self.b0 + i for i in range(3)}
         if "-" in name:
-            one, other = (place[end] for end in name.split("-"))
-            distance = other - one if name == "s0-b0" else other - one
-            if (name == "s0-b0" and not one) or (name == "s1-s0" and not one):
-                distance = 0
-            return int(numbers[distance if distance < 5 else 5 if distance < 10 else 6])
+            near = []
+            for end, other in itertools.pairwise(name.split("-")):
+                distance = place[other] - place[end] if place[end] else 0
+                near.append(distance if distance < 5 else 5 if distance < 10 else 6)
+            return int(numbers[near[0] if len(near) == 1 else 7 * near[0] + near[1]])
         start, *path = name.split(".")
         word = place[start]
         for step in path:

@@ -22,7 +22,7 @@ from sapo.learn.structured import FlatWeights, PartCandidates, PartRows, PartStr
 from sapo.search import transitions
 from sapo.search.transitions import (
     ACTIONS,
-    COUNTED,
+    NUMBERS,
     SHIFT,
     TEMPLATES,
     TO_LEFT,
@@ -77,7 +77,7 @@ class Encoder:
         self.relations, self.tags, self.bits = tuple(relations), tuple(tags), bits
         self.number_of = {tag: number for number, tag in enumerate(tags, ROOT + 1)}
         self.lists = lists
-        numbers = [code_of("number", str(i)) for i in range(max(len(self.relations), COUNTED) + 1)]
+        numbers = [code_of("number", str(i)) for i in range(max(len(self.relations) + 1, NUMBERS))]
         self.grammar = Grammar(
             transitions.TABLE, transitions.TEMPLATE_CODES, np.array(numbers, np.int64), *lists, (1 << bits) - 1
         )
