@@ -14,7 +14,7 @@ from sapo.errors import DataError, ModelError, OptionError
 from sapo.learn.structured import FlatWeights, part_coefficients, softmax_of_scores
 from sapo.search import transitions
 from sapo.search.trees import Tree, TreeSentence, lifted
-from sapo.training.parser import Encoder, Parser, TreeStructure
+from sapo.training.parser import MARGIN, Encoder, Parser, TreeStructure
 
 WORDS = ("a", "b", "cats", "sleep", ".")
 BITS = 10
@@ -42,7 +42,7 @@ def structure_of(some: list[TreeSentence], width: int, *, learning: bool = True)
 
 def weights_of(structure: TreeStructure, seed: int) -> FlatWeights:
     weights = FlatWeights(structure.encoder.size)
-    weights.v[:] = np.random.default_rng(seed).normal(size=len(weights.v)).astype(np.float32)
+    weights.v[:] = np.random.default_rng(seed).normal(scale=0.03, size=len(weights.v)).astype(np.float32)
     return weights
 
 
@@ -135,7 +135,8 @@ def test_an_endless_beam_finds_what_enumeration_finds(sentence: TreeSentence, se
     weights = weights_of(structure, seed)
     expected = sorted((score for score, _ in all_sequences(structure, weights, Literal(len(sentence)))), reverse=True)
     found = structure.search(0, weights, 2000)
-    np.testing.assert_allclose(found.scores, expected, rtol=1e-4, atol=1e-3)
+    expected = [score for score in expected if score >= expected[0] - MARGIN]
+    np.testing.assert_allclose(found.scores, expected, rtol=1e-4, atol=1e-4)
     assert len({tuple(found.of(k)) for k in range(len(expected))}) == len(expected)
 
 
@@ -146,7 +147,8 @@ def test_an_endless_beam_finds_all_sequences_of_four_words(upos: list[str]) -> N
     structure = structure_of([sentence], 3000, learning=False)
     weights = weights_of(structure, 1)
     expected = sorted((score for score, _ in all_sequences(structure, weights, Literal(4))), reverse=True)
-    np.testing.assert_allclose(structure.search(0, weights, 3000).scores, expected, rtol=1e-4, atol=1e-3)
+    expected = [score for score in expected if score >= expected[0] - MARGIN]
+    np.testing.assert_allclose(structure.search(0, weights, 3000).scores, expected, rtol=1e-4, atol=1e-4)
 
 
 @given(sentences(9), st.integers(1, 4))
@@ -185,7 +187,7 @@ def test_an_update_is_the_features_of_gold_minus_those_expected(
             score += float(weights.v[rows].astype(np.float64).sum())
             state = state.after(action, relation)
         scores.append(score)
-    np.testing.assert_allclose(candidates.scores, scores[1:], rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(candidates.scores, scores[1:], rtol=1e-4, atol=1e-4)
     assert all(a >= b for a, b in itertools.pairwise(candidates.scores))
     parts, coefficients = part_coefficients(candidates, oracle, shares)
     update = np.zeros(len(weights.v))
@@ -213,19 +215,21 @@ def test_the_gold_beginning_ends_where_the_beam_is_better_by_the_most() -> None:
     assert cut
 
 
+def without_tags(words: str, upos: str, heads: tuple[int, ...], relations: str) -> TreeSentence:
+    nothing = ("_",) * len(heads)
+    return TreeSentence(tuple(words.split()), tuple(upos), nothing, nothing, Tree(heads, tuple(relations.split())))
+
+
 CATS = [
-    TreeSentence(("the", "cat", "sleeps"), ("D", "N", "V"), ("_",) * 3, ("_",) * 3, Tree((2, 3, 0), ("det", "subj", "root"))),
-    TreeSentence(("cats", "sleep"), ("N", "V"), ("_",) * 2, ("_",) * 2, Tree((2, 0), ("subj", "root"))),
-    TreeSentence(
-        ("whom", "did", "she", "see"), ("P", "V", "P", "V"), ("_",) * 4, ("_",) * 4,
-        Tree((4, 0, 2, 2), ("obj", "root", "subj", "comp")),
-    ),
-]  # fmt: skip
+    without_tags("the cat sleeps", "DNV", (2, 3, 0), "det subj root"),
+    without_tags("cats sleep", "NV", (2, 0), "subj root"),
+    without_tags("whom did she see", "PVPV", (4, 0, 2, 2), "obj root subj comp"),  # non-projective
+]
 
 
 @pytest.fixture(scope="module")
 def parser() -> Parser:
-    return Parser.train(CATS, epochs=8, bits=14)
+    return Parser.train(5 * CATS, epochs=8, bits=14)
 
 
 def test_a_parser_learns_its_sentences_non_projective_ones_too(parser: Parser) -> None:
@@ -234,13 +238,17 @@ def test_a_parser_learns_its_sentences_non_projective_ones_too(parser: Parser) -
     assert "obj|comp" in parser.encoder.relations
 
 
+def test_rare_relations_of_lifted_words_are_left_out() -> None:
+    assert "obj|comp" not in Parser.train(4 * CATS, epochs=1, bits=12).encoder.relations
+
+
 @pytest.mark.parametrize("learner", ["perceptron", "mira", "mira-nbest"])
 def test_every_learner_learns_trees(learner: str) -> None:
-    assert Parser.train(CATS, epochs=8, bits=14, learner=learner).las(CATS) == 1.0
+    assert Parser.train(5 * CATS, epochs=8, bits=14, learner=learner).las(CATS) == 1.0
 
 
 def test_the_same_seed_gives_the_same_weights(parser: Parser) -> None:
-    assert np.array_equal(parser.weights.v, Parser.train(CATS, epochs=8, bits=14).weights.v)
+    assert np.array_equal(parser.weights.v, Parser.train(5 * CATS, epochs=8, bits=14).weights.v)
 
 
 def test_a_dev_set_chooses_the_epoch_and_progress_is_reported() -> None:

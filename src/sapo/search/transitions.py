@@ -515,11 +515,16 @@ def relation_row(hash: int, action: int, relation: int) -> int:
 
 
 @kernel
-def trace(state: int, states: Ints, parts: Longs) -> None:
-    """Write the states from the first one, which is left out, to this one. A part is an action: the state it led to."""
-    for i in range(len(parts) - 1, -1, -1):
-        parts[i] = state
-        state = states[state, PARENT]
+def trace(first: int, states: Ints, parts: Longs) -> None:
+    """Write the parts of candidates, each of which ends in a state from `first` on.
+
+    A part is an action in a state. Its number is the state that it led to.
+    """
+    for k in range(len(parts)):
+        state = first + k
+        for i in range(parts.shape[1] - 1, -1, -1):
+            parts[k, i] = state
+            state = states[state, PARENT]
 
 
 @kernel
@@ -537,7 +542,9 @@ def read_tree(state: int, n: int, states: Ints, heads: Longs, relations: Longs) 
 
 
 @kernel
-def part_rows(sentence: int, parts: Longs, grammar: Grammar, forest: Forest, beam: Beam, rows: Longs) -> int:
+def part_rows(
+    sentence: int, parts: Longs, grammar: Grammar, forest: Forest, beam: Beam, rows: Longs, offsets: Longs
+) -> None:
     """Write the rows of the features of some actions: of the action, and unless it is SHIFT, with its relation."""
     first = forest.offsets[sentence]
     used = 0
@@ -552,7 +559,7 @@ def part_rows(sentence: int, parts: Longs, grammar: Grammar, forest: Forest, bea
             if action != SHIFT:
                 rows[used] = relation_row(beam.hashes[t], action, relation)
                 used += 1
-    return used
+        offsets[i + 1] = used
 
 
 def open_beam(longest: int, width: int, most_relations: int, *, learning: bool) -> Beam:
