@@ -203,6 +203,7 @@ class Beam(NamedTuple):
     seen: Longs  # [width, 2] a code of the values of each state in the beam, and the first state with the same values
     actions: Floats  # [width, ACTIONS] the scores of each
     labels: Floats  # [width, most relations of two pairs of tags] and of LEFT and then RIGHT with each relation
+    places: Longs  # as many
     found: Doubles  # [width] scores of the best actions
     choices: Longs  # [width, 3] and what they are: state, action, relation
 
@@ -282,27 +283,49 @@ def _hash(table: Longs, templates: Longs, mask: int, values: Longs, hashes: Long
 
 
 @kernel
+@inlined
+def relation_row(hash: int, action: int, relation: int) -> int:
+    """Return the place of the weight of an action with a relation."""
+    return hash + ACTIONS + 2 * relation + action - LEFT
+
+
+@kernel
 def _score(
     hashes: Longs,  # [templates]
     lefts: Ints,  # the relations that LEFT may have
     rights: Ints,
     v: Floats,
+    places: Longs,  # work
     actions: Floats,  # [ACTIONS] out
     labels: Floats,  # out
 ) -> None:
     """Add up the weights of the actions in a state, and of LEFT and then RIGHT with each relation."""
-    shift, left, right = np.float32(0), np.float32(0), np.float32(0)
-    for i in range(len(lefts) + len(rights)):
+    count = len(lefts) + len(rights)
+    for i in range(len(lefts)):
+        places[i] = relation_row(0, LEFT, lefts[i])
+    for i in range(len(rights)):
+        places[len(lefts) + i] = relation_row(0, RIGHT, rights[i])
+    for i in range(count):
         labels[i] = 0.0
-    for t in range(len(hashes)):
-        row = hashes[t]
-        shift += v[row]
-        left += v[row + 1]
-        right += v[row + 2]
-        for i in range(len(lefts)):
-            labels[i] += v[row + 3 + 2 * lefts[i]]
-        for i in range(len(rights)):
-            labels[len(lefts) + i] += v[row + 4 + 2 * rights[i]]
+    shift, left, right = np.float32(0), np.float32(0), np.float32(0)
+    t = 0
+    while t + 4 <= len(hashes):  # four features at a time: they come from memory together
+        a, b, c, d = hashes[t], hashes[t + 1], hashes[t + 2], hashes[t + 3]
+        shift += (v[a] + v[b]) + (v[c] + v[d])
+        left += (v[a + LEFT] + v[b + LEFT]) + (v[c + LEFT] + v[d + LEFT])
+        right += (v[a + RIGHT] + v[b + RIGHT]) + (v[c + RIGHT] + v[d + RIGHT])
+        for i in range(count):
+            p = places[i]
+            labels[i] += (v[a + p] + v[b + p]) + (v[c + p] + v[d + p])
+        t += 4
+    while t < len(hashes):
+        a = hashes[t]
+        shift += v[a]
+        left += v[a + LEFT]
+        right += v[a + RIGHT]
+        for i in range(count):
+            labels[i] += v[a + places[i]]
+        t += 1
     actions[SHIFT] = shift
     actions[LEFT] = left
     actions[RIGHT] = right
@@ -453,7 +476,7 @@ def search_beam(
             seen[i, 1] = same
             if same == i:
                 _hash(grammar.table, grammar.templates, grammar.mask, values, hashes)
-                _score(hashes, lists[a:b], lists[c:d], v, actions[i], labels[i])
+                _score(hashes, lists[a:b], lists[c:d], v, beam.places, actions[i], labels[i])
             base = scores[state]
             if states[state, B0] <= n:
                 count = _offer(base + scale * float(actions[same, SHIFT]), state, SHIFT, 0, count, found, choices)
@@ -496,7 +519,7 @@ def search_beam(
 def score_action(
     first: int, state: int, action: int, relation: int, grammar: Grammar, forest: Forest, v: Floats, beam: Beam
 ) -> float:
-    """Return the score of one action in a state, added up as in `_score`."""
+    """Return the score of one action in a state."""
     _values(first, state, beam.states, forest.codes, grammar.numbers, beam.values)
     _hash(grammar.table, grammar.templates, grammar.mask, beam.values, beam.hashes)
     score, label = np.float32(0), np.float32(0)
@@ -505,13 +528,6 @@ def score_action(
         if action != SHIFT:
             label += v[relation_row(beam.hashes[t], action, relation)]
     return float(score) + float(label)
-
-
-@kernel
-@inlined
-def relation_row(hash: int, action: int, relation: int) -> int:
-    """Return the place of the weight of an action with a relation."""
-    return hash + ACTIONS + 2 * relation + action - LEFT
 
 
 @kernel
@@ -577,6 +593,7 @@ def open_beam(longest: int, width: int, most_relations: int, *, learning: bool) 
         seen=np.zeros((width, 2), np.int64),
         actions=np.zeros((width, ACTIONS), np.float32),
         labels=np.zeros((width, max(1, 2 * most_relations)), np.float32),
+        places=np.zeros(max(1, 2 * most_relations), np.int64),
         found=np.zeros(width),
         choices=np.zeros((width, 3), np.int64),
     )
