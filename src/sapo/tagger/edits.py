@@ -12,18 +12,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sapo.corpus.files import show_path
+from sapo.errors import ModelError
 from sapo.jit.arrays import Floats, Longs, offsets_of
 from sapo.learn.structured import softmax_of_scores
 from sapo.search.lists import CandidateLists, score_list
+from sapo.tagger.arrayfile import load_arrays, save_arrays
 from sapo.tagger.decoding import candidates, encoded_batches
 from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.tagger.model import Model
 from sapo.tags.edits import Rule, apply_labels, apply_rule, lowered, rule_of
 
+WHAT = "a model of edits"
 SIZE = 1 << 22  # weights of the ranker
 NBEST = 8  # taggings of the chain
 RULES = 15  # candidates that rules make
@@ -111,21 +116,21 @@ class Knowledge:
     seen: Mapping[str, int]  # how many forms have this output
     seen_with: Mapping[tuple[str, str], int]  # the same, with the first value of the context
     by_end: Mapping[str, list[tuple[int, Rule]]] = field(init=False)
+    longest: int = field(init=False)  # characters of an end
 
     def __post_init__(self) -> None:
         by_end: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
         for rule, count in self.rules.items():
             by_end[rule.end].append((count, rule))
         object.__setattr__(self, "by_end", dict(by_end))
-        object.__setattr__(self, "_longest", max(map(len, by_end), default=0))
+        object.__setattr__(self, "longest", max(map(len, by_end), default=0))
 
     def by_rules(self, form: str) -> list[str]:
         """Return the outputs of the rules that fit the form: frequent ones and those with long ends first."""
-        longest: int = self._longest  # type: ignore[attr-defined]
         fitting = [
             (count * (1 + size * size), rule)
             for base in {form: 0, lowered(form): 0}
-            for size in range(min(longest, len(base)) + 1)
+            for size in range(min(self.longest, len(base)) + 1)
             for count, rule in self.by_end.get(base[len(base) - size :], ())
         ]
         fitting.sort(key=lambda pair: -pair[0])
@@ -205,8 +210,10 @@ def _rows(proposals: Sequence[Proposal], known: Knowledge) -> tuple[Longs, Longs
     columns.add(counts[:, 0], first)
     for values in ((first,), (rule,), (whole,)):
         columns.add(counts[:, 1], *values)
-    for values in ((ranks[:, 0],), (ranks[:, 0], first), (ranks[:, 1],), (ranks[:, 1], counts[:, 1])):
-        columns.add(*values)
+    columns.add(ranks[:, 0])
+    columns.add(ranks[:, 0], first)
+    columns.add(ranks[:, 1])
+    columns.add(ranks[:, 1], counts[:, 1])
     columns.add(ranks[:, 0], counts[:, 1], first)
     table = np.stack(columns.rows, axis=1)
     kept = table >= 0
@@ -313,6 +320,22 @@ class EditModel:
             shares = softmax_of_scores(scores[first:last][order]).tolist()
             result.append([RankedOutput(one.outputs[k], p) for k, p in zip(order.tolist(), shares, strict=True)])
         return result
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, whole or not at all."""
+        arrays, meta = self.to_arrays()
+        save_arrays(path, {"kind": "edits", **meta}, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "EditModel":
+        """Read a model. Raises SapoError if the file is another one, or damaged."""
+        header, arrays = load_arrays(path, WHAT)
+        if header.get("kind") != "edits":
+            raise ModelError(f"{show_path(path)}: not {WHAT}; make one with sapo edits train")
+        try:
+            return cls.from_arrays(arrays, header)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+            raise ModelError(f"{show_path(path)}: not {WHAT}: its parts do not fit together ({error})") from None
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, object]]:
         """Return the model as arrays and a value of JSON, for a file."""
