@@ -68,7 +68,7 @@ class Knowledge:
 
     @property
     def repeated(self) -> str | None:
-        """The column of what the same words were tagged nearby, if there is one: see features/repetition.py."""
+        """The first column of what words were tagged nearby, if there is one: see features/repetition.py."""
         return next((name for name, source in self.columns.items() if source.kind == "repetition"), None)
 
     def in_line(self, line: str) -> bool:

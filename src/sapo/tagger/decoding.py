@@ -116,8 +116,8 @@ def with_repetition(model: Model, blocks: Iterable[Block], documents: Sequence[i
 def with_repeated_column(
     tagged: Iterable[tuple[Block, Sequence[str]]], words: str, column: str, begins: Longs | None = None
 ) -> Iterator[Block]:
-    """Yield blocks, given with the tags of a first pass, with the column that repetition adds."""
-    from sapo.features.repetition import TaggedSentence, column_fields, repeated_tags
+    """Yield blocks, given with the tags of a first pass, with the columns that repetition adds, by its first column."""
+    from sapo.features.repetition import TaggedSentence, column_fields, column_names, repeated_columns
 
     held: deque[Block] = deque()
 
@@ -137,12 +137,14 @@ def with_repeated_column(
         while held and len(rows) >= len(held[0].offsets) - 1:
             block = held.popleft()
             size = len(block.offsets) - 1
-            values = [value for row in rows[:size] for value in row]
+            made = dict(block.made)
+            for number, name in enumerate(column_names(column)):
+                made[name] = column_fields([value for row in rows[:size] for value in row[number]])
             del rows[:size]
-            yield replace(block, made={**block.made, column: column_fields(values)})
+            yield replace(block, made=made)
 
-    rows: list[list[str]] = []
-    for row in repeated_tags(sentences()):
+    rows: list[tuple[list[str], list[str]]] = []
+    for row in repeated_columns(sentences()):
         rows.append(row)
         yield from finished()
     yield from finished()

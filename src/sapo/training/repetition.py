@@ -20,7 +20,7 @@ from sapo.evaluate.significance import difference_error
 from sapo.features.building import build_encoder
 from sapo.features.encoded import subset
 from sapo.features.encoder import TemplateEncoder
-from sapo.features.repetition import Repetition
+from sapo.features.repetition import Repetition, column_names
 from sapo.features.strings import StringTable
 from sapo.features.template import parse_templates
 from sapo.jit.arrays import Longs
@@ -114,7 +114,7 @@ def _with_tags(blocks: Iterable[Block], tags: Sequence[str]) -> Iterator[tuple[B
 
 def _column_name(first: Block) -> str:
     name = "repeated"
-    while name in first.columns:
+    while not set(column_names(name)).isdisjoint(first.columns):
         name += "_"
     return name
 
@@ -124,8 +124,11 @@ def _encoded(data: TrainingData, blocks: Sequence[Block], name: str) -> Training
     assert isinstance(data.encoder, TemplateEncoder)
     templates, repetition = data.encoder.templates, Repetition()
     known = templates.knowledge
-    known = replace(known, words=word_column(blocks[0]), columns={**known.columns, name: repetition})
-    text = "\n".join([templates.text.rstrip("\n"), *repetition.lines(name), ""])
+    names = column_names(name)
+    columns = {**known.columns, **dict.fromkeys(names, repetition)}
+    known = replace(known, words=word_column(blocks[0]), columns=columns)
+    lines = [line for one in names for line in repetition.lines(one)]
+    text = "\n".join([templates.text.rstrip("\n"), *lines, ""])
     parsed = parse_templates(text, templates.file_columns, knowledge=known)
     encoder, corpus = build_encoder(blocks, parsed, StringTable(), min_count=1)
     old = data.corpus
