@@ -140,7 +140,7 @@ class TrainCommand(GroupedCommand):
     groups = {  # noqa: RUF012
         "Files": ("output", "dev", "format", "encoding", "columns", "label", "missing"),
         "Features and labels": (
-            *("template", "clusters", "unlabeled", "names", "vectors", "min_count"),
+            *("template", "clusters", "unlabeled", "names", "vectors", "repetition", "min_count"),
             *("scheme", "rules", "class_weight"),
         ),
         "Learning": ("learner", "n", "rate", "strength", "epochs", "threads", "seed", "more"),
@@ -172,6 +172,14 @@ class TrainCommand(GroupedCommand):
     "--vectors",
     metavar="FILE",
     help="Word vectors of word2vec, GloVe or fastText, or in a safetensors file. Networks start from them.",
+)
+@click.option(
+    "--repetition",
+    default="off",
+    show_default=True,
+    metavar="on|off|auto",
+    help="Tag twice: the second pass sees what the first one tagged the same words in sentences nearby. auto: if that "
+    "gains on held-out sentences.",
 )
 @format_option
 @encoding_option
@@ -381,11 +389,11 @@ def _continue(
     from sapo.cli.progress import make_progress
     from sapo.training.update import PASSES, Trainer
 
-    known = any((plan.clusters, plan.unlabeled, plan.names, plan.vectors))
+    known = any((plan.clusters, plan.unlabeled, plan.names, plan.vectors, plan.repetition != "off"))
     if plan.dev or plan.template or known or plan.checkpoint or log:
         raise OptionError(
-            "--continue works without --dev, --template, --clusters, --unlabeled, --names, --vectors, --checkpoint and "
-            "--log; leave them out"
+            "--continue works without --dev, --template, --clusters, --unlabeled, --names, --vectors, --repetition, "
+            "--checkpoint and --log; leave them out"
         )
     if plan.labels.rules or was_given("scheme") or not plan.labels.constraints:
         raise OptionError(

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import IOBase
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -44,6 +44,10 @@ class Origin:
         """Return the sentences of the block with all that the file knows of them, such as the running text."""
         return block_sentences(block)
 
+    def document_starts(self, before: "Origin | None") -> Bools | None:
+        """Return which sentences begin a document; None if the file does not say. `before`: of the block before it."""
+        return None
+
     def cuts(self) -> "Sequence[Cut] | None":
         """Return the documents that the sentences were cut from, or None if the file has sentences and no texts."""
         return None
@@ -69,6 +73,8 @@ class Block:
     offsets: Longs  # [sentences + 1] into the tokens
     origin: Origin | None = None  # the file it was read from; None for sentences of Python
     features: tuple[Sequence[Any], ...] | None = None  # [sentences] ready-made features of each token, if it has them
+    # columns that were made for this block by what is around it: see features/repetition.py
+    made: Mapping[str, tuple[Bytes, Ints, Ints]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise SapoError if a sentence or a token is above its limit."""
@@ -135,6 +141,13 @@ class Block:
         if self.origin is None:
             return np.arange(1, len(self.offsets), dtype=np.int64)
         return self.origin.first_lines()
+
+    def document_starts(self, before: "Block | None" = None) -> Bools:
+        """Return which sentences begin a document; `before` is the block that comes before it in the file."""
+        starts = None
+        if self.origin is not None:
+            starts = self.origin.document_starts(None if before is None else before.origin)
+        return np.zeros(len(self.offsets) - 1, np.bool_) if starts is None else starts
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """Raise SapoError if a label cannot be written into the file that the block was read from."""

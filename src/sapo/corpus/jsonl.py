@@ -35,7 +35,7 @@ from sapo.corpus.exchange.documents import ID_KEYS, Cut, Document, Notices, cut_
 from sapo.corpus.files import check_utf8, show_path
 from sapo.corpus.scanner import read_lines
 from sapo.errors import DataError, OptionError, nearest
-from sapo.jit.arrays import Doubles, Longs
+from sapo.jit.arrays import Bools, Doubles, Longs
 from sapo.tags.schemes import Notation, looks_like_spans, notation_of, prefixed
 from sapo.tags.spans import Span, loose_spans
 from sapo.text.splitter import Offsets, Splitter
@@ -208,6 +208,13 @@ SENTENCES = 500  # in a block
 LEAST = 0.001  # marginals below it are left out
 
 
+DOCUMENT_KEYS = ("document", "document_id", "doc", "doc_id", "file")  # an 'id' may be that of a sentence
+
+
+def _document_name(record: Record) -> object:
+    return next((record.values[key] for key in DOCUMENT_KEYS if key in record.values), None)
+
+
 @dataclass(frozen=True, slots=True)
 class JsonlOrigin(Origin):
     """The origin of a block of records."""
@@ -222,6 +229,16 @@ class JsonlOrigin(Origin):
 
     def sentences(self, block: Block) -> Iterator[Sentence]:
         return (sentence for record in self.records for sentence in record.sentences)
+
+    def document_starts(self, before: Origin | None) -> Bools | None:
+        last = before.records[-1] if isinstance(before, JsonlOrigin) and before.records else None
+        starts = []
+        for record in self.records:
+            # a text is a document; sentences are of one document if they have the same name of it
+            new = last is not None and (record.cut is not None or _document_name(record) != _document_name(last))
+            starts += [new and at == 0 for at in range(len(record.sentences))]
+            last = record
+        return np.array(starts, np.bool_)
 
     def cuts(self) -> Sequence[Cut] | None:
         cuts = [record.cut for record in self.records if record.cut is not None]

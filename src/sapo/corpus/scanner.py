@@ -13,7 +13,7 @@ from sapo.corpus.blocks import Block, Origin, Sentence, block_sentences
 from sapo.corpus.files import check_utf8, read_chunks, show_path
 from sapo.errors import DataError, SapoError, check_limit, current_limits
 from sapo.jit import kernel
-from sapo.jit.arrays import Bytes, Ints, Longs
+from sapo.jit.arrays import Bools, Bytes, Ints, Longs
 
 TAB, NEWLINE, RETURN, BLANK, HASH, EQUALS, DASH, DOT = 9, 10, 13, 32, 35, 61, 45, 46
 DOCSTART = (45, 68, 79, 67, 83, 84, 65, 82, 84, 45)  # -DOCSTART-
@@ -507,6 +507,18 @@ class ScannedOrigin(Origin):
             found.append(name)
             end = begin
         return found
+
+    def document_starts(self, before: Origin | None) -> Bools | None:
+        whole = self.scanned.data.tobytes()
+        firsts = self.scanned.line_starts[self.scanned.offsets[:-1]]
+        starts = np.zeros(len(firsts), np.bool_)
+        if b"newdoc" in whole or b"-DOCSTART-" in whole:
+            marks = np.array([match.start() for match in NEWDOC.finditer(whole)], np.int64)
+            starts = np.diff(np.searchsorted(marks, firsts), prepend=0) > 0
+        if isinstance(before, ScannedOrigin) and len(starts):  # a mark may stand behind the last sentence of a block
+            last = int(before.scanned.line_starts[-1]) if len(before.scanned.line_starts) else 0
+            starts[0] |= NEWDOC.search(before.scanned.data[last:].tobytes()) is not None
+        return starts
 
     def sentences(self, block: Block) -> Iterator[Sentence]:
         for sentence, name in zip(block_sentences(block), self.documents(), strict=True):

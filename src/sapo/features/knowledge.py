@@ -57,12 +57,19 @@ class Knowledge:
 
     def fields_of(self, block: Block, name: str) -> tuple[Bytes, Ints, Ints]:
         """Return a column of a block, as it was read or made from its words; raise SapoError if there is none."""
+        if name in block.made:
+            return block.made[name]
         if name in self.columns:
             return self.columns[name].fields(*self.fields_of(block, self.words), block.offsets)
         if name not in block.columns:
             have = ", ".join(column for column in block.columns if column != LABEL) or "ready-made features only"
             raise DataError(f"{block.name}: has no column '{name}', which the features need; it has {have}")
         return block.column(name)
+
+    @property
+    def repeated(self) -> str | None:
+        """The first column of what words were tagged nearby, if there is one: see features/repetition.py."""
+        return next((name for name, source in self.columns.items() if source.kind == "repetition"), None)
 
     def in_line(self, line: str) -> bool:
         """Return whether a line of a template uses a column of knowledge."""
@@ -102,10 +109,12 @@ class Knowledge:
         """Return the knowledge of a file; raise ValueError, KeyError or TypeError if it does not fit together."""
         from sapo.features.clusters import Clusters  # which most models do without
         from sapo.features.names import NameList
+        from sapo.features.repetition import Repetition
 
         if not isinstance(header, dict) or not isinstance(header.get("columns"), dict):
             raise ValueError("knowledge")
-        kinds: dict[str, type[Clusters | NameList]] = {Clusters.kind: Clusters, NameList.kind: NameList}
+        known: tuple[type[Clusters | NameList | Repetition], ...] = (Clusters, NameList, Repetition)
+        kinds = {one.kind: one for one in known}
         columns = {
             name: kinds[kind].from_arrays(arrays, f"knowledge.{name}") for name, kind in header["columns"].items()
         }

@@ -23,7 +23,8 @@ from sapo import jit
 from sapo.corpus.blocks import LABEL, Block, check_no_table, plain_sentence, sentence_block
 from sapo.errors import DataError, OptionError, did_you_mean
 from sapo.features.encoded import EncodedCorpus
-from sapo.jit.arrays import Doubles, Ints
+from sapo.features.encoder import TemplateEncoder
+from sapo.jit.arrays import Doubles, Ints, Longs
 from sapo.search.chain import check_search, search_n
 from sapo.search.decoding import tag_corpus
 from sapo.search.lattice import Lattice, make_lattice
@@ -57,24 +58,96 @@ def encoded_batches(
     session: Any = None,
     *,
     forced: Iterable[Forced | None] | None = None,
+    documents: Sequence[int] | None = None,
 ) -> Iterator[EncodedCorpus]:
     """Encode sentences from Python: lists of strings, tuples or features, as the model needs them.
 
     A session of the model's encoder remembers new words from call to call. `forced` has the known tags of each
-    sentence, or None.
+    sentence, or None; `documents` is how many of the sentences each document has, by default all of them.
     """
     columns = tuple(model.encoder.columns)
     session = model.encoder.session() if session is None else session
     known = None if forced is None else forced_of_each(forced)
     first = 0
-    for batch in _batches(sentences):
-        _prepare(model, sum(len(tokens) for tokens in batch))
-        corpus = session.encode(block_of(model, batch, first)) if columns else session.encode(batch, first=first)
-        last = first + len(batch)
+    batches: Iterable[list[Sequence[Any]] | Block] = _batches(sentences)
+    if columns:
+        batches = with_repetition(model, _batch_blocks(model, batches), documents)
+    for batch in batches:
+        if isinstance(batch, Block):
+            size = len(batch.offsets) - 1
+            _prepare(model, int(batch.offsets[-1]))
+            corpus = session.encode(batch)
+        else:
+            size = len(batch)
+            _prepare(model, sum(len(tokens) for tokens in batch))
+            corpus = session.encode(batch, first=first)
+        last = first + size
         yield corpus if known is None else force_sentences(corpus, known[first:last], model, first=first)
         first = last
     if known is not None and len(known) != first:
         raise OptionError(f"forced tags: there are {len(known)} for {first} sentences; give one (or None) for each")
+
+
+def _batch_blocks(model: Model, batches: Iterable[Any]) -> Iterator[Block]:
+    first = 0
+    for batch in batches:
+        yield block_of(model, batch, first)
+        first += len(batch)
+
+
+def with_repetition(model: Model, blocks: Iterable[Block], documents: Sequence[int] | None = None) -> Iterator[Block]:
+    """Yield the blocks with what the first pass tagged the same words nearby, if the model has a first pass.
+
+    A block is held until the sentences after it are tagged, so blocks of any size give the same result. `documents`
+    is how many sentences each document has; by default, the blocks know where a document begins.
+    """
+    if model.first is None or not isinstance(model.encoder, TemplateEncoder):
+        return iter(blocks)
+    first, knowledge = model.first, model.encoder.templates.knowledge
+    begins = None if documents is None else np.cumsum([0, *documents])
+
+    def tagged(blocks: Iterable[Block]) -> Iterator[tuple[Block, Sequence[str]]]:
+        for block, corpus in encoded_blocks(first, blocks):
+            yield block, label_names(first, best_tags(first, corpus))
+
+    return with_repeated_column(tagged(blocks), knowledge.words, str(knowledge.repeated), begins)
+
+
+def with_repeated_column(
+    tagged: Iterable[tuple[Block, Sequence[str]]], words: str, column: str, begins: Longs | None = None
+) -> Iterator[Block]:
+    """Yield blocks, given with the tags of a first pass, with the columns that repetition adds, by its first column."""
+    from sapo.features.repetition import TaggedSentence, column_fields, column_names, repeated_columns
+
+    held: deque[Block] = deque()
+
+    def sentences() -> Iterator[TaggedSentence]:
+        before, number = None, 0
+        for block, tags in tagged:
+            held.append(block)
+            strings, size = block.strings(words), len(block.offsets) - 1
+            starts = block.document_starts(before)
+            if begins is not None:
+                starts = np.isin(np.arange(number, number + size), begins)
+            for (begin, end), new in zip(itertools.pairwise(block.offsets.tolist()), starts.tolist(), strict=True):
+                yield TaggedSentence(strings[begin:end], tags[begin:end], new)
+            before, number = block, number + size
+
+    def finished() -> Iterator[Block]:
+        while held and len(rows) >= len(held[0].offsets) - 1:
+            block = held.popleft()
+            size = len(block.offsets) - 1
+            made = dict(block.made)
+            for number, name in enumerate(column_names(column)):
+                made[name] = column_fields([value for row in rows[:size] for value in row[number]])
+            del rows[:size]
+            yield replace(block, made=made)
+
+    rows: list[tuple[list[str], list[str]]] = []
+    for row in repeated_columns(sentences()):
+        rows.append(row)
+        yield from finished()
+    yield from finished()
 
 
 def encoded_sentence(model: Model, tokens: Sequence[Any], forced: Forced | None = None) -> EncodedCorpus:
@@ -85,7 +158,7 @@ def encoded_sentence(model: Model, tokens: Sequence[Any], forced: Forced | None 
 def encoded_blocks(model: Model, blocks: Iterable[Block], session: Any = None) -> Iterator[tuple[Block, EncodedCorpus]]:
     """Yield each block of a file with its features. A session remembers new words from file to file."""
     session = model.encoder.session() if session is None else session
-    for block in blocks:
+    for block in with_repetition(model, blocks):
         _prepare(model, int(block.offsets[-1]))
         yield block, session.encode(block)
 
@@ -146,7 +219,7 @@ def each_block(
             sessions.mine = encoder.session()
         return work(block, sessions.mine.encode(block))
 
-    yield from in_threads(encode_and_work, blocks, threads)
+    yield from in_threads(encode_and_work, with_repetition(tagger.model, blocks), threads)
 
 
 def in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:

@@ -322,6 +322,7 @@ def _floats(arrays: Arrays, name: str, *shape: int) -> Floats:
 
 FORMAT = 2
 WHAT = "a sapo model"
+FIRST = "first."  # what the arrays of the first pass begin with
 NEURAL = "neural"  # the kind of a network, which is loaded only where there is one
 
 
@@ -365,7 +366,11 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
         header["bias"] = dict(model.bias)
     if model.text_rules != Rules():
         header["text"] = model.text_rules.as_json()
-    return header, {**weight_arrays(parameters, half=half), **encoder_arrays(encoder)}
+    arrays = {**weight_arrays(parameters, half=half), **encoder_arrays(encoder)}
+    if model.first is not None:
+        header["first"], more = _parts(model.first, half)
+        arrays.update((FIRST + name, array) for name, array in more.items())
+    return header, arrays
 
 
 def load_model(path: str | Path) -> Model:
@@ -399,9 +404,29 @@ def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarra
         reader, record = dict(header["reader"]), dict(header["record"])
         temperature = float(header.get("temperature", 1.0))
         rules = Rules.from_json(header["text"]) if "text" in header else Rules()
-        return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias, rules)
+        first = _first_pass(path, header, arrays, encoder)
+        return Model(labels, encoder, parameters, reader, record, temperature, constraints, shown, bias, rules, first)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise ModelError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
+
+
+def _first_pass(
+    path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray], encoder: Encoder
+) -> Model | None:
+    """Return the model of the first pass, if there is one; it needs no other columns, and has no first pass itself."""
+    repeated = isinstance(encoder, TemplateEncoder) and encoder.templates.knowledge.repeated is not None
+    if repeated != ("first" in header):
+        raise ValueError("first pass")
+    if not repeated:
+        return None
+    own = header["first"]
+    if not isinstance(own, dict) or own.get("kind") != TemplateEncoder.kind or "first" in own:
+        raise ValueError("first pass")
+    parts = {name.removeprefix(FIRST): array for name, array in arrays.items() if name.startswith(FIRST)}
+    first = _model(path, own, parts)
+    if not set(first.encoder.columns) <= set(encoder.columns):
+        raise ValueError("columns of the first pass")
+    return first
 
 
 def _check_limits(path: str | Path, header: dict[str, Any]) -> None:

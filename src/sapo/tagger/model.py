@@ -42,6 +42,7 @@ class Model:
     shown: tuple[str, ...] = ()  # the name that each label is shown by; empty if all labels are shown as learned
     bias: dict[str, float] = field(default_factory=dict)  # added to the scores in tagging, by shown label
     text_rules: Rules = field(default_factory=Rules)  # how text is cut into the tokens that it was trained on
+    first: "Model | None" = None  # tags a text before it, so that it sees how words are tagged nearby
 
     @property
     def calibrated(self) -> bool:

@@ -298,7 +298,8 @@ class Pipeline:
         parts = cut_texts(texts, cut or first.splitter)
         words = list(parts.words())
         columns = self._columns(words, [column for column, _ in earlier])
-        found = find(last.model, self._rows(last, columns, len(words)), probabilities=probabilities, nbest=nbest)
+        rows = self._rows(last, columns, len(words))
+        found = find(last.model, rows, probabilities=probabilities, nbest=nbest, documents=parts.sizes)
         del columns[WORD]
         further = ({column: tags[at] for column, tags in columns.items()} for at in range(len(words)))
         return tagged_texts(parts, found, further if columns else None)

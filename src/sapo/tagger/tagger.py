@@ -164,7 +164,8 @@ class Tagger:
         if nbest:
             check_search("topn", nbest)
         parts = cut_texts(texts, cut or self.splitter)
-        return tagged_texts(parts, find(self.model, parts.words(), probabilities=probabilities, nbest=nbest))
+        found = find(self.model, parts.words(), probabilities=probabilities, nbest=nbest, documents=parts.sizes)
+        return tagged_texts(parts, found)
 
     def nbest(
         self, tokens: Sequence[Any], n: int = 5, *, search: str = "topn", width: int = 50, forced: Forced | None = None

@@ -90,6 +90,11 @@ class CutTexts:
     texts: list[str]
     sentences: list[list[Offsets]]  # of each text
 
+    @property
+    def sizes(self) -> list[int]:
+        """How many sentences each text has."""
+        return [len(sentences) for sentences in self.sentences]
+
     def words(self) -> Iterator[list[str]]:
         """Yield the words of each sentence of all texts."""
         for text, sentences in zip(self.texts, self.sentences, strict=True):
@@ -139,11 +144,18 @@ def check_words_only(model: Model) -> None:
         )
 
 
-def find(model: Model, sentences: Iterable[Sequence[Any]], *, probabilities: bool, nbest: int) -> Iterator[Found]:
-    """Tag sentences, and yield what was found in each of them."""
+def find(
+    model: Model,
+    sentences: Iterable[Sequence[Any]],
+    *,
+    probabilities: bool,
+    nbest: int,
+    documents: Sequence[int] | None = None,
+) -> Iterator[Found]:
+    """Tag sentences, and yield what was found in each of them. `documents` is how many sentences each document has."""
     labels = model.outer_labels
     marks_spans, kinds = looks_like_spans(labels), as_prefixed(labels)
-    for corpus in encoded_batches(model, sentences):
+    for corpus in encoded_batches(model, sentences, documents=documents):
         tags = decoding.best_tags(model, corpus)
         numbers = tags.tolist()
         spans = decoding.spans_of(model, corpus, tags) if marks_spans and probabilities else None

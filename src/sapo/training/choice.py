@@ -407,7 +407,7 @@ def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
         if corpus.tokens < SMALL or not unseen:
             rest = order[cut:]
             few = int(np.searchsorted(np.cumsum(lengths[rest]), JUDGED)) + 1
-            unseen.append(_unseen(data, np.sort(rest[:few])))
+            unseen.append(unseen_sentences(data, np.sort(rest[:few])))
         seen = np.bincount(train.rows, minlength=data.encoder.features) > 0
         numbers = np.where(seen, np.cumsum(seen) - 1, -1).astype(np.int32)
         judges = [dataclasses.replace(one, corpus=renumber_features(one.corpus, numbers)) for one in unseen]
@@ -415,7 +415,8 @@ def _folds(data: TrainingData, seed: int) -> Iterator[_Fold]:
         order = order[::-1]
 
 
-def _unseen(data: TrainingData, sentences: Longs) -> DevSet:
+def unseen_sentences(data: TrainingData, sentences: Longs) -> DevSet:
+    """Return some of the training sentences as a dev set."""
     part = subset(data.corpus, sentences)
     shown = data.gold.shown_places
     if shown is not None:

@@ -20,6 +20,8 @@ from sapo.tagger.files import ReadingOptions
 from sapo.tags.labels import LEARNABLE, MISSING
 
 NETWORK = options_of(NeuralOptions)
+OFF, ON = "off", "on"
+REPETITION = (AUTO, ON, OFF)
 KEEP = "keep"  # the scheme of the training data
 SHARD = 1 << 17  # tokens of a shard: some 15 MB with thirty features a token
 BUFFER = 1 << 20  # tokens: some 350 MB with thirty features a token, while some are hidden
@@ -49,6 +51,7 @@ class Options(ReadingOptions, LearningOptions, total=False):
     unlabeled: "str | Path | Sequence[str | Path] | None"  # texts to make word clusters from
     names: "Mapping[str, Names] | None"  # lists of names by their kind
     vectors: str | Path | None  # a file of word vectors
+    repetition: Literal["on", "off", "auto"] | None  # tag twice, to see how words are tagged nearby
     min_count: int  # leave out features that occur less often
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory
     resume: bool  # go on from the checkpoint, which is in the cache directory; the data must be a stream
@@ -114,6 +117,7 @@ class Plan:
     unlabeled: tuple[str | Path, ...] = ()  # texts to make word clusters from
     names: Mapping[str, Names] = field(default_factory=dict)  # lists of names by their kind
     vectors: str | Path | None = None  # a file of word vectors, for linear learners; networks have theirs in `network`
+    repetition: str = OFF  # tag twice, to see how words are tagged nearby; 'auto': where that gains
     min_count: int = 1  # leave out features that occur less often
     stream: StreamOptions | None = None  # read the data into shards on disk, and learn from them
     labels: LabelOptions = field(default_factory=LabelOptions)
@@ -128,6 +132,13 @@ class Plan:
     def __post_init__(self) -> None:
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
             raise OptionError(f"min_count must be at least 1, not {self.min_count}")
+        if self.repetition not in REPETITION:
+            raise OptionError(f"repetition must be one of {', '.join(REPETITION)}, not {self.repetition!r:.60}")
+        if self.repetition != OFF:
+            if self.learner in LAYERS:
+                raise OptionError(f"repetition: {self.learner} does not use it; choose a linear learner, such as sapo")
+            if self.checkpoint is not None:
+                raise OptionError("repetition: works without checkpoint and stream; leave it out, or leave these out")
         if self.stream is not None:
             self._check_stream()
 
@@ -167,7 +178,9 @@ def make_plan(
     given["scheme"] = None if scheme == KEEP or (scheme == AUTO and "scheme" not in own) else scheme
     labels = LabelOptions(**_take(given, [field.name for field in dataclasses.fields(LabelOptions)]))
     linear = () if learner in LAYERS else ("vectors",)  # of a network, it is an option of its own
-    features = _take(given, ("clusters", "unlabeled", "names", *linear, "min_count", "stream", "resume"))
+    features = _take(given, ("clusters", "unlabeled", "names", *linear, "repetition", "min_count", "stream", "resume"))
+    if features.setdefault("repetition", OFF) is None:
+        features["repetition"] = OFF
     if not isinstance(features.get("vectors"), str | Path | None):
         raise OptionError(f"vectors must be the path of a file, not {features['vectors']!r:.60}")
     network = network_options(learner, _take(given, NETWORK))

@@ -14,7 +14,7 @@ from sapo.errors import ModelError, OptionError
 from sapo.learn import LEARNERS
 from sapo.learn.loop import RunPass, final_weights, learn
 from sapo.learn.records import Observer, PassRecord, State, Stop
-from sapo.learn.settings import Settings
+from sapo.learn.settings import AUTO, Settings
 from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
 from sapo.tagger.model import Model
@@ -24,7 +24,7 @@ from sapo.training.checkpoint import Checkpoint, fingerprint, saved_choice
 from sapo.training.choice import choose_template
 from sapo.training.data import TrainingData, encode_data, warn_of
 from sapo.training.learners import Beginning, System, find_system
-from sapo.training.plan import Options, Plan, known_learner, make_plan
+from sapo.training.plan import OFF, Options, Plan, known_learner, make_plan
 from sapo.training.progress import Quiet, shown
 from sapo.training.shards.preparation import sharded_data
 
@@ -86,6 +86,8 @@ def train(
       or a list of these; `unlabeled`: text without labels, a file or a list of files, to make such clusters from, which
       are kept for later runs; `names`: a file or a list of names for each kind, such as {"city": "cities.txt"};
       `vectors`: a file of word vectors (word2vec, GloVe, fastText or safetensors), from which networks start;
+    - `repetition`: "on" tags twice, so that a model sees how the same words are tagged nearby, "auto" where that gains
+      on held-out sentences; the default is "off";
     - `min_count`: leave out features that occur less often; `stream`: a directory for shards of the data, if it is
       larger than memory;
     - `constraints`: taggings follow the tag scheme of the data; `rules`: further rules, such as "forbid B-NP B-VP", or
@@ -124,6 +126,7 @@ class Run:
     data: TrainingData
     settings: Settings
     system: System
+    first: Model | None = None  # the first pass, if the model sees how words are tagged nearby
 
     def finish(self, observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None) -> Outcome:
         """Train to the end, here or on a cluster; return the tagger, and why training stopped."""
@@ -231,6 +234,7 @@ class Run:
             constraints=gold.constraints,
             shown=gold.shown,
             text_rules=data.text_rules,
+            first=self.first,
         )
 
 
@@ -279,7 +283,7 @@ def start(
         plan = with_clusters(plan, show)
         pick = partial(choose_template, plan=plan, say=show.say, detail=show.detail)
         if plan.stream is None:
-            data = encode_data(plan, keep_texts=system.reads_texts, pick=pick)
+            data = encode_data(plan, keep_texts=system.reads_texts or plan.repetition != OFF, pick=pick)
         else:
             data = sharded_data(plan, plan.stream, show.detail, pick)
         source = data.source
@@ -296,7 +300,31 @@ def start(
     else:
         settings = system.choose(data, plan.settings, plan.automatic, show.detail)
     show.say(_settings_line(plan, settings))
-    return Run(plan, data, settings, system)
+    run = Run(plan, data, settings, system)
+    return run if plan.repetition == OFF else _with_second_pass(run, show)
+
+
+def _with_second_pass(run: Run, show: Quiet) -> Run:
+    """Return the run of the second pass, after the first one has learned."""
+    from sapo.training.repetition import with_second_pass  # which few runs need
+
+    def learned(part: Run) -> Model:
+        outcome = part.finish()
+        if outcome.stop.interrupted:
+            raise KeyboardInterrupt
+        return outcome.tagger.model
+
+    def learn_part(data: TrainingData) -> Model:
+        show.detail(f"learning {data.corpus.sentences:,} sentences, to tag others")
+        data = dataclasses.replace(data, dev=None)
+        return learned(dataclasses.replace(run, plan=dataclasses.replace(run.plan, dev=None), data=data))
+
+    def learn_first() -> Model:
+        show.detail("learning the first pass")
+        return learned(run)
+
+    data, first = with_second_pass(run.data, learn_first, learn_part, try_out=run.plan.repetition == AUTO, say=show.say)
+    return dataclasses.replace(run, data=data, first=first)
 
 
 def with_clusters(plan: Plan, show: Quiet) -> Plan:

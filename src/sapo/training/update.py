@@ -30,6 +30,7 @@ from sapo.learn.samples import counted_samples
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.updating import GrowingWeights, Pacing, growth, typical_weight
 from sapo.search.lattice import LOSS
+from sapo.tagger.decoding import with_repetition
 from sapo.tagger.files import reading_of
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger, as_tagger
@@ -241,6 +242,7 @@ class Trainer:
         encoder = self._encoder
         if encoder.columns or isinstance(data, str | Path):
             blocks = read_labeled(data, "new data", counted=counted, **reading).blocks
+            blocks = with_repetition(self.tagger.model, blocks)
             return join_encoded([encoder.grow(block, labels.add_fields(*block.column(LABEL))) for block in blocks])
         tokens, tags = read_pairs(list(data), "new data", counted)
         if not tokens:

@@ -31,7 +31,7 @@ from sapo.text.splitter import Offsets
 def plain_answers(name: str, model: Model, sentences: Sequence[Sequence[Any]], counts: Sequence[int]) -> list[bytes]:
     """Tag sentences, and return an answer to each request; `counts` is how many of the sentences each has."""
     found: list[str] = []
-    for corpus in encoded_batches(model, sentences):
+    for corpus in encoded_batches(model, sentences, documents=counts):
         found += _tagged_json(model.outer_labels, corpus.offsets, decoding.best_tags(model, corpus))
     head = f'{{"model":{_quoted(name)},"sentences":['
     answers, first = [], 0
@@ -183,21 +183,29 @@ def _cut(tagger: Tagger, request: messages.Input) -> Iterator[Piece]:
 def _sentences(key: Key, requests: Sequence[Sequence[Piece]]) -> list[bytes]:
     """Tag the sentences of all requests at once, and return an answer to each."""
     tokens = [piece.tokens for pieces in requests for piece in pieces]
+    documents = [size for pieces in requests for size in _documents(pieces)]
     of_texts = any(pieces and pieces[0].offsets is not None for pieces in requests)
     if key.kind == "tag" and not key.probabilities and not of_texts:
-        return plain_answers(key.name, key.tagger.model, tokens, [len(pieces) for pieces in requests])
+        return plain_answers(key.name, key.tagger.model, tokens, documents)
     if key.kind == "marginals":
-        answers = _marginals(key.tagger, tokens)
+        answers = _marginals(key.tagger, tokens, documents)
     elif key.kind == "nbest":
-        answers = _taggings(find(key.tagger.model, tokens, probabilities=False, nbest=key.n))
+        answers = _taggings(find(key.tagger.model, tokens, probabilities=False, nbest=key.n, documents=documents))
     else:
-        found = find(key.tagger.model, tokens, probabilities=key.probabilities, nbest=0)
+        found = find(key.tagger.model, tokens, probabilities=key.probabilities, nbest=0, documents=documents)
         answers = _tagged(itertools.chain.from_iterable(requests), found, key.probabilities)
     result = []
     for pieces in requests:
         sentences = [_placed(next(answers), piece) for piece in pieces]
         result.append(write_json(messages.SentencesAnswer(model=key.name, sentences=sentences)))
     return result
+
+
+def _documents(pieces: Sequence[Piece]) -> list[int]:
+    """Return how many sentences each document of a request has: each of its texts, or all sentences of the request."""
+    if not pieces or pieces[0].offsets is None:
+        return [len(pieces)]
+    return [len(list(own)) for _, own in itertools.groupby(pieces, key=lambda piece: piece.index)]
 
 
 def _placed(answer: messages.SentenceAnswer, piece: Piece) -> messages.SentenceAnswer:
@@ -244,8 +252,11 @@ def _taggings(found: Iterable[Found]) -> Iterator[messages.SentenceAnswer]:
         yield messages.SentenceAnswer(taggings=listed)
 
 
-def _marginals(tagger: Tagger, sentences: Sequence[Sequence[Any]]) -> Iterator[messages.SentenceAnswer]:
-    labels = tagger.labels
-    for array in tagger.marginal_arrays(sentences):
-        rows = [dict(zip(labels, row, strict=True)) for row in array.tolist()]
-        yield messages.SentenceAnswer(marginals=rows)
+def _marginals(
+    tagger: Tagger, sentences: Sequence[Sequence[Any]], documents: Sequence[int]
+) -> Iterator[messages.SentenceAnswer]:
+    model = tagger.model
+    for corpus in encoded_batches(model, sentences, documents=documents):
+        for sentence in range(corpus.sentences):
+            rows = decoding.by_label(model, decoding.marginal(model, corpus, sentence))
+            yield messages.SentenceAnswer(marginals=rows)
