@@ -1,0 +1,583 @@
+"""Parse by arc-hybrid transitions with a beam (Kuhlmann, Gómez-Rodríguez and Satta 2011; Zhang and Nivre 2011).
+
+A state is a stack of words (... s2 s1 s0), the words that are still to come (b0 b1 ...), and the arcs so far. The root
+comes after the last word. There are three actions, and 2n of them parse a sentence of n words:
+
+    SHIFT            move b0 to the stack
+    LEFT relation    make s0 a dependent of b0, and take it off the stack
+    RIGHT relation   make s0 a dependent of s1, and take it off the stack
+
+An action changes only s0, b0 and what they depend on, so a state is one row of numbers: s0 and its outer dependents,
+those of b0, and the state in which s1 was s0 (`TAIL`). Nothing is copied but this row (Huang and Sagae 2010).
+
+A feature is a template filled with values of a state; its hash is the exclusive or of the codes of the values. The
+weights of a feature stand together: those of the three actions, then those of LEFT and RIGHT with each relation.
+"""
+
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+
+from sapo.jit import inlined, kernel
+from sapo.jit.arrays import Doubles, Floats, Ints, Longs
+
+SHIFT, LEFT, RIGHT = 0, 1, 2
+ACTIONS = 3
+TO_RIGHT, TO_LEFT, TO_ROOT = 0, 1, 2  # where the dependent stands, seen from its head
+
+# Columns of a state. Dependents are words; 0 if there is none.
+S0, S0_LEFT, S0_LEFT2, S0_RIGHT, S0_RIGHT2, S0_LEFTS, S0_RIGHTS, S0_LEFT_RELATION, S0_RIGHT_RELATION = range(9)
+S0_COLUMNS = 9  # describe s0: they are those of s1 in the state TAIL
+B0, B0_LEFT, B0_LEFT2, B0_LEFTS, B0_LEFT_RELATION = range(9, 14)
+TAIL, DEPTH, PARENT, ACTION, RELATION = range(14, 19)
+COLUMNS = 19
+
+# Columns of the codes of a word.
+WORD, UPOS, TAG, FEATS, SUFFIX = range(5)
+BITS = 60
+ALL_BITS = (1 << BITS) - 1
+COUNTED = 7  # dependents, at most
+MOST_TEMPLATE = 4  # values
+
+# What templates name, in the order in which `_values` writes it.
+VALUES = (
+    *("s0.word", "s0.upos", "s0.tag", "s0.feats", "s0.suffix"),
+    *("s1.word", "s1.upos", "s1.tag", "s1.feats", "s1.suffix"),
+    *("b0.word", "b0.upos", "b0.tag", "b0.feats", "b0.suffix"),
+    *("b1.word", "b1.tag", "b2.word", "b2.tag", "s2.tag"),
+    *("s0.left.word", "s0.left.tag", "s0.left.relation", "s0.left2.tag"),
+    *("s0.right.word", "s0.right.tag", "s0.right.relation", "s0.right2.tag"),
+    *("s1.left.tag", "s1.left.relation"),
+    *("s1.right.word", "s1.right.tag", "s1.right.relation", "s1.right2.tag"),
+    *("b0.left.word", "b0.left.tag", "b0.left.relation", "b0.left2.tag"),
+    *("s0-b0", "s1-s0"),  # distances
+    *("s0.lefts", "s0.rights", "s1.lefts", "s1.rights", "b0.lefts"),  # numbers of dependents
+)
+TEMPLATES = tuple(
+    line.strip()
+    for line in """
+    s0.word s0.tag
+    s0.word
+    s0.tag
+    s0.feats s0.upos
+    b0.word b0.tag
+    b0.word
+    b0.tag
+    b0.feats b0.upos
+    b1.word b1.tag
+    b1.tag
+    b2.word b2.tag
+    b2.tag
+    s1.word s1.tag
+    s1.word
+    s1.tag
+    s1.feats s1.upos
+    s2.tag
+    s0.word s0.tag b0.word b0.tag
+    s0.word s0.tag b0.tag
+    s0.tag b0.word b0.tag
+    s0.word b0.word
+    s0.tag b0.tag
+    s0.feats s0.upos b0.feats b0.upos
+    b0.tag b1.tag
+    s1.word s1.tag s0.word s0.tag
+    s1.word s1.tag s0.tag
+    s1.tag s0.word s0.tag
+    s1.word s0.word
+    s1.tag s0.tag
+    s1.feats s1.upos s0.feats s0.upos
+    s1.word b0.word
+    s1.tag b0.tag
+    b0.tag b1.tag b2.tag
+    s0.tag b0.tag b1.tag
+    s1.tag s0.tag b0.tag
+    s1.tag s0.tag b0.tag b1.tag
+    s2.tag s1.tag s0.tag
+    s0.tag s0.left.tag b0.tag
+    s0.tag s0.right.tag b0.tag
+    s0.tag b0.tag b0.left.tag
+    s1.tag s0.tag s0.left.tag
+    s1.tag s0.tag s0.right.tag
+    s1.tag s1.left.tag s0.tag
+    s1.tag s1.right.tag s0.tag
+    s1.upos s1.right.tag s0.upos b0.upos
+    s0.word s0-b0
+    s0.tag s0-b0
+    b0.word s0-b0
+    b0.tag s0-b0
+    s0.tag b0.tag s0-b0
+    s0.word b0.word s0-b0
+    s1.tag s0.tag s1-s0
+    s1.word s0.word s1-s0
+    s0.word s0.rights
+    s0.tag s0.rights
+    s0.word s0.lefts
+    s0.tag s0.lefts
+    b0.word b0.lefts
+    b0.tag b0.lefts
+    s1.word s1.rights
+    s1.tag s1.rights s1.lefts
+    s0.left.word s0.left.relation s0.upos
+    s0.left.tag s0.left.relation s0.tag
+    s0.right.word s0.right.relation s0.upos
+    s0.right.tag s0.right.relation s0.tag
+    b0.left.word b0.left.relation b0.upos
+    b0.left.tag b0.left.relation b0.tag
+    s1.right.word s1.right.relation s1.upos
+    s1.right.tag s1.right.relation s1.tag
+    s1.left.tag s1.left.relation s1.tag
+    s0.tag s0.left.tag s0.left2.tag
+    s0.tag s0.right.tag s0.right2.tag
+    b0.tag b0.left.tag b0.left2.tag
+    s1.tag s1.right.tag s1.right2.tag
+    s0.upos s0.left.relation s0.right.relation b0.upos
+    s1.upos s1.left.relation s1.right.relation s0.upos
+    b0.upos b0.left.relation s0.upos s0.left.relation
+    s0.suffix s0.upos b0.tag
+    s0.tag b0.suffix b0.upos
+    s1.suffix s1.upos s0.tag
+    s1.tag s0.suffix s0.upos
+    s1.word s0.tag b0.tag
+    s1.tag s0.word b0.tag
+    s1.tag s0.tag b0.word
+    s0.word b0.tag b1.tag
+    s1.upos s0.upos b0.upos s0-b0 s1-s0
+    s1.word s1.right.relation s0.upos s0.word
+""".strip().splitlines()
+)
+
+
+def code_of(kind: str, text: str) -> int:
+    """Return the code of a value: a number of 60 bits that looks random, the same everywhere."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8, person=kind.encode()[:16]).digest()
+    return int.from_bytes(digest, "little") & ALL_BITS
+
+
+def _template_table() -> tuple[Longs, Longs]:
+    """Return the numbers of the values of each template, filled up with that of nothing, and its code."""
+    width = max(len(template.split()) for template in TEMPLATES)
+    table = np.full((len(TEMPLATES), width), len(VALUES), np.int64)
+    for t, template in enumerate(TEMPLATES):
+        for i, name in enumerate(template.split()):
+            table[t, i] = VALUES.index(name)
+    return table, np.array([code_of("template", template) for template in TEMPLATES], np.int64)
+
+
+TABLE, TEMPLATE_CODES = _template_table()
+
+
+class Grammar(NamedTuple):
+    """What is fixed before learning: how features are hashed, and the relations of each pair of tags."""
+
+    table: Longs  # [templates, most values] the values of each template
+    templates: Longs  # [templates] codes
+    numbers: Longs  # [relations + 1, or more] codes of small numbers and, one up, of relations
+    starts: Ints  # [tags, tags, 3] where the relations of a head, a dependent and a direction begin in `relations`
+    ends: Ints  # [tags, tags, 3]
+    relations: Ints
+    mask: int  # of the bits of a hash that are used
+
+
+class Forest(NamedTuple):
+    """The encoded sentences. A sentence of n words has n + 4 rows: nothing, its words, the root, and nothing twice."""
+
+    offsets: Longs  # [sentences + 1]
+    codes: Longs  # [rows, 5]
+    tags: Ints  # [rows] numbers of UPOS, for the relations of a pair
+    heads: Ints  # [rows] of projective trees: the root is the word n + 1; 0 where no tree is known
+    relations: Ints  # [rows]
+
+
+class Beam(NamedTuple):
+    """All states of a search, and work space."""
+
+    states: Ints  # [room, COLUMNS]
+    scores: Doubles  # [room]
+    begins: Longs  # [steps + 1] the first state of the beam before each step, the best one
+    counts: Longs  # [steps + 1] how many there are
+    gold: Longs  # [steps + 1] the gold state before each step: in the beam, or in a line of its own
+    values: Longs  # [values + 1]
+    hashes: Longs  # [templates]
+    seen: Longs  # [width, 2] a code of the values of each state in the beam, and the first state with the same values
+    actions: Floats  # [width, ACTIONS] the scores of each
+    labels: Floats  # [width, most relations of two pairs of tags] and of LEFT and then RIGHT with each relation
+    found: Doubles  # [width] scores of the best actions
+    choices: Longs  # [width, 3] and what they are: state, action, relation
+
+
+@kernel
+@inlined
+def _turned(code: int, by: int) -> int:
+    """Rotate a code, so that the same word at two places gives two codes."""
+    return ((code << by) & ALL_BITS) | (code >> (BITS - by))
+
+
+@kernel
+@inlined
+def _near(distance: int) -> int:
+    """Return the class of a distance."""
+    if distance < 5:
+        return distance
+    return 5 if distance < 10 else 6
+
+
+@kernel
+def _values(first: int, state: int, states: Ints, forest: Forest, numbers: Longs, values: Longs) -> None:
+    """Write the codes of everything that templates look at, each turned by its place."""
+    codes = forest.codes
+    tail = states[state, TAIL]
+    s0 = states[state, S0]
+    s1 = states[tail, S0]
+    b0 = states[state, B0]
+    k = 0
+    for word in (s0, s1, b0):
+        for column in range(5):
+            values[k] = codes[first + word, column]
+            k += 1
+    values[k] = codes[first + b0 + 1, WORD]
+    values[k + 1] = codes[first + b0 + 1, TAG]
+    values[k + 2] = codes[first + b0 + 2, WORD]
+    values[k + 3] = codes[first + b0 + 2, TAG]
+    values[k + 4] = codes[first + states[states[tail, TAIL], S0], TAG]
+    values[k + 5] = codes[first + states[state, S0_LEFT], WORD]
+    values[k + 6] = codes[first + states[state, S0_LEFT], TAG]
+    values[k + 7] = numbers[states[state, S0_LEFT_RELATION]]
+    values[k + 8] = codes[first + states[state, S0_LEFT2], TAG]
+    values[k + 9] = codes[first + states[state, S0_RIGHT], WORD]
+    values[k + 10] = codes[first + states[state, S0_RIGHT], TAG]
+    values[k + 11] = numbers[states[state, S0_RIGHT_RELATION]]
+    values[k + 12] = codes[first + states[state, S0_RIGHT2], TAG]
+    values[k + 13] = codes[first + states[tail, S0_LEFT], TAG]
+    values[k + 14] = numbers[states[tail, S0_LEFT_RELATION]]
+    values[k + 15] = codes[first + states[tail, S0_RIGHT], WORD]
+    values[k + 16] = codes[first + states[tail, S0_RIGHT], TAG]
+    values[k + 17] = numbers[states[tail, S0_RIGHT_RELATION]]
+    values[k + 18] = codes[first + states[tail, S0_RIGHT2], TAG]
+    values[k + 19] = codes[first + states[state, B0_LEFT], WORD]
+    values[k + 20] = codes[first + states[state, B0_LEFT], TAG]
+    values[k + 21] = numbers[states[state, B0_LEFT_RELATION]]
+    values[k + 22] = codes[first + states[state, B0_LEFT2], TAG]
+    values[k + 23] = numbers[_near(b0 - s0) if s0 > 0 else 0]
+    values[k + 24] = numbers[_near(s0 - s1) if s1 > 0 else 0]
+    values[k + 25] = numbers[min(states[state, S0_LEFTS], COUNTED)]
+    values[k + 26] = numbers[min(states[state, S0_RIGHTS], COUNTED)]
+    values[k + 27] = numbers[min(states[tail, S0_LEFTS], COUNTED)]
+    values[k + 28] = numbers[min(states[tail, S0_RIGHTS], COUNTED)]
+    values[k + 29] = numbers[min(states[state, B0_LEFTS], COUNTED)]
+    for i in range(k + 30):
+        values[i] = _turned(values[i], i + 1)
+    values[k + 30] = 0
+
+
+@kernel
+def _hash(grammar: Grammar, values: Longs, hashes: Longs) -> None:
+    """Write where the weights of each feature begin."""
+    table = grammar.table
+    for t in range(len(table)):
+        code = grammar.templates[t]
+        for i in range(table.shape[1]):
+            code ^= values[table[t, i]]
+        hashes[t] = code & grammar.mask
+
+
+@kernel
+def _score(
+    where: int,
+    left: tuple[int, int],  # the relations that LEFT may have: from, to
+    right: tuple[int, int],
+    grammar: Grammar,
+    v: Floats,
+    beam: Beam,
+) -> None:
+    """Add up the weights of the actions in a state, and of LEFT and then RIGHT with each relation."""
+    hashes, relations = beam.hashes, grammar.relations
+    actions = beam.actions[where]
+    labels = beam.labels[where]
+    lefts = left[1] - left[0]
+    rights = right[1] - right[0]
+    zero = np.float32(0)
+    shift, to_left, to_right = zero, zero, zero
+    for i in range(lefts + rights):
+        labels[i] = zero
+    for t in range(len(hashes)):
+        row = hashes[t]
+        shift += v[row]
+        to_left += v[row + 1]
+        to_right += v[row + 2]
+        row += ACTIONS
+        for i in range(lefts):
+            labels[i] += v[row + 2 * relations[left[0] + i]]
+        row += 1
+        for i in range(rights):
+            labels[lefts + i] += v[row + 2 * relations[right[0] + i]]
+    actions[SHIFT] = shift
+    actions[LEFT] = to_left
+    actions[RIGHT] = to_right
+
+
+@kernel
+def _apply(state: int, action: int, relation: int, new: int, states: Ints) -> None:
+    """Write the state after an action."""
+    b0 = states[state, B0]
+    tail = states[state, TAIL]
+    for column in range(B0, B0_LEFT_RELATION + 1):
+        states[new, column] = states[state, column]
+    if action == SHIFT:
+        states[new, S0] = b0
+        states[new, S0_LEFT] = states[state, B0_LEFT]
+        states[new, S0_LEFT2] = states[state, B0_LEFT2]
+        states[new, S0_LEFTS] = states[state, B0_LEFTS]
+        states[new, S0_LEFT_RELATION] = states[state, B0_LEFT_RELATION]
+        states[new, S0_RIGHT] = 0
+        states[new, S0_RIGHT2] = 0
+        states[new, S0_RIGHTS] = 0
+        states[new, S0_RIGHT_RELATION] = 0
+        states[new, B0] = b0 + 1
+        for column in range(B0_LEFT, B0_LEFT_RELATION + 1):
+            states[new, column] = 0
+        states[new, TAIL] = state
+        states[new, DEPTH] = states[state, DEPTH] + 1
+    else:
+        for column in range(S0_COLUMNS):
+            states[new, column] = states[tail, column]
+        if action == LEFT:
+            states[new, B0_LEFT2] = states[state, B0_LEFT]
+            states[new, B0_LEFT] = states[state, S0]
+            states[new, B0_LEFTS] += 1
+            states[new, B0_LEFT_RELATION] = relation + 1
+        else:
+            states[new, S0_RIGHT2] = states[tail, S0_RIGHT]
+            states[new, S0_RIGHT] = states[state, S0]
+            states[new, S0_RIGHTS] += 1
+            states[new, S0_RIGHT_RELATION] = relation + 1
+        states[new, TAIL] = states[tail, TAIL]
+        states[new, DEPTH] = states[state, DEPTH] - 1
+    states[new, PARENT] = state
+    states[new, ACTION] = action
+    states[new, RELATION] = relation
+
+
+@kernel
+def _relations_of(state: int, n: int, first: int, grammar: Grammar, forest: Forest, states: Ints) -> tuple[int, ...]:
+    """Return where the relations of LEFT begin and end, and those of RIGHT; nothing where the action is not allowed."""
+    tags = forest.tags
+    s0 = states[state, S0]
+    b0 = states[state, B0]
+    depth = states[state, DEPTH]
+    a, b, c, d = 0, 0, 0, 0
+    if depth > 0 and (b0 <= n or depth == 1):  # the root has one dependent
+        head, dependent = tags[first + b0], tags[first + s0]
+        direction = TO_LEFT if b0 <= n else TO_ROOT
+        a = grammar.starts[head, dependent, direction]
+        b = grammar.ends[head, dependent, direction]
+    if depth > 1:
+        head, dependent = tags[first + states[states[state, TAIL], S0]], tags[first + s0]
+        c = grammar.starts[head, dependent, TO_RIGHT]
+        d = grammar.ends[head, dependent, TO_RIGHT]
+    return a, b, c, d
+
+
+@kernel
+def _offer(score: float, state: int, action: int, relation: int, count: int, beam: Beam) -> int:
+    """Put an action among the best of this step, if it is one of them; return how many there are."""
+    found, choices = beam.found, beam.choices
+    width = len(found)
+    if count == width and not score > found[count - 1]:
+        return count
+    place = count if count < width else width - 1
+    while place > 0 and found[place - 1] < score:
+        found[place] = found[place - 1]
+        for i in range(3):
+            choices[place, i] = choices[place - 1, i]
+        place -= 1
+    found[place] = score
+    choices[place, 0] = state
+    choices[place, 1] = action
+    choices[place, 2] = relation
+    return min(count + 1, width)
+
+
+@kernel
+def static_oracle(state: int, n: int, first: int, forest: Forest, last: Ints, states: Ints) -> int:
+    """Return the action that leads to the gold tree; `last` has the last dependent of each word."""
+    heads = forest.heads
+    if states[state, DEPTH] > 0:
+        s0 = states[state, S0]
+        b0 = states[state, B0]
+        if heads[first + s0] == b0:
+            return LEFT
+        if states[state, DEPTH] > 1 and heads[first + s0] == states[states[state, TAIL], S0] and last[s0] < b0:
+            return RIGHT
+    return SHIFT
+
+
+@kernel
+def search_beam(
+    sentence: int, grammar: Grammar, forest: Forest, v: Floats, scale: float, learning: bool, beam: Beam
+) -> int:
+    """Search a sentence; return the step at which its candidates end, which is the last one in parsing.
+
+    In learning, follow the gold tree, too. If the beam loses it, candidates end at the step where the best of the beam
+    is better than the gold state by the most (maximum violation: Huang, Fayong and Guo 2012).
+    """
+    states, scores, begins, counts, gold = beam.states, beam.scores, beam.begins, beam.counts, beam.gold
+    first = forest.offsets[sentence]
+    n = forest.offsets[sentence + 1] - first - 4
+    steps = 2 * n
+    last = np.zeros(n + 2, np.int32)
+    if learning:
+        for m in range(1, n + 1):
+            last[forest.heads[first + m]] = m
+    for column in range(COLUMNS):
+        states[0, column] = 0
+    states[0, B0] = 1
+    states[0, PARENT] = -1
+    scores[0] = 0.0
+    begins[0] = 0
+    counts[0] = 1
+    gold[0] = 0
+    used = 1
+    in_beam = learning
+    worst = -np.inf
+    end = steps
+    for step in range(steps):
+        count = 0
+        for i in range(counts[step]):
+            state = begins[step] + i
+            a, b, c, d = _relations_of(state, n, first, grammar, forest, states)
+            _values(first, state, states, forest, grammar.numbers, beam.values)
+            code = states[state, B0]
+            for k in range(len(beam.values)):
+                code ^= beam.values[k]
+            # Most states differ from others only in what no template looks at: then their actions score the same.
+            same = i
+            for j in range(i):
+                if beam.seen[j, 0] == code:
+                    same = beam.seen[j, 1]
+                    break
+            beam.seen[i, 0] = code
+            beam.seen[i, 1] = same
+            if same == i:
+                _hash(grammar, beam.values, beam.hashes)
+                _score(i, (a, b), (c, d), grammar, v, beam)
+            base = scores[state]
+            actions, labels = beam.actions[same], beam.labels[same]
+            if states[state, B0] <= n:
+                count = _offer(base + scale * float(actions[SHIFT]), state, SHIFT, 0, count, beam)
+            for k in range(b - a):
+                score = base + scale * (float(actions[LEFT]) + float(labels[k]))
+                count = _offer(score, state, LEFT, grammar.relations[a + k], count, beam)
+            for k in range(d - c):
+                score = base + scale * (float(actions[RIGHT]) + float(labels[b - a + k]))
+                count = _offer(score, state, RIGHT, grammar.relations[c + k], count, beam)
+        action, relation = SHIFT, 0
+        if learning:
+            action = static_oracle(gold[step], n, first, forest, last, states)
+            if action != SHIFT:
+                relation = forest.relations[first + states[gold[step], S0]]
+        begins[step + 1] = used
+        counts[step + 1] = count
+        gold[step + 1] = -1
+        for i in range(count):
+            state = beam.choices[i, 0]
+            _apply(state, beam.choices[i, 1], beam.choices[i, 2], used, states)
+            scores[used] = beam.found[i]
+            if in_beam and state == gold[step] and beam.choices[i, 1] == action and beam.choices[i, 2] == relation:
+                gold[step + 1] = used
+            used += 1
+        if learning and gold[step + 1] < 0:
+            in_beam = False
+            scores[used] = scores[gold[step]] + scale * score_action(
+                first, gold[step], action, relation, grammar, forest, v, beam
+            )
+            _apply(gold[step], action, relation, used, states)
+            gold[step + 1] = used
+            if scores[begins[step + 1]] - scores[used] > worst:
+                worst = scores[begins[step + 1]] - scores[used]
+                end = step + 1
+            used += 1
+    return end
+
+
+@kernel
+def score_action(
+    first: int, state: int, action: int, relation: int, grammar: Grammar, forest: Forest, v: Floats, beam: Beam
+) -> float:
+    """Return the score of one action in a state, added up as in `_score`."""
+    _values(first, state, beam.states, forest, grammar.numbers, beam.values)
+    _hash(grammar, beam.values, beam.hashes)
+    score, label = np.float32(0), np.float32(0)
+    for t in range(len(beam.hashes)):
+        score += v[beam.hashes[t] + action]
+        if action != SHIFT:
+            label += v[relation_row(beam.hashes[t], action, relation)]
+    return float(score) + float(label)
+
+
+@kernel
+@inlined
+def relation_row(hash: int, action: int, relation: int) -> int:
+    """Return the place of the weight of an action with a relation."""
+    return hash + ACTIONS + 2 * relation + action - LEFT
+
+
+@kernel
+def trace(state: int, states: Ints, parts: Longs) -> None:
+    """Write the states from the first one, which is left out, to this one. A part is an action: the state it led to."""
+    for i in range(len(parts) - 1, -1, -1):
+        parts[i] = state
+        state = states[state, PARENT]
+
+
+@kernel
+def read_tree(state: int, n: int, states: Ints, heads: Longs, relations: Longs) -> None:
+    """Write the heads and relations of the words 1 to n that the actions up to a state made; the root is 0."""
+    while states[state, PARENT] >= 0:
+        before = states[state, PARENT]
+        action = states[state, ACTION]
+        if action != SHIFT:
+            m = states[before, S0]
+            head = states[before, B0] if action == LEFT else states[states[before, TAIL], S0]
+            heads[m] = head if head <= n else 0
+            relations[m] = states[state, RELATION]
+        state = before
+
+
+@kernel
+def part_rows(sentence: int, parts: Longs, grammar: Grammar, forest: Forest, beam: Beam, rows: Longs) -> int:
+    """Write the rows of the features of some actions: of the action, and unless it is SHIFT, with its relation."""
+    first = forest.offsets[sentence]
+    used = 0
+    for i in range(len(parts)):
+        action = beam.states[parts[i], ACTION]
+        relation = beam.states[parts[i], RELATION]
+        _values(first, beam.states[parts[i], PARENT], beam.states, forest, grammar.numbers, beam.values)
+        _hash(grammar, beam.values, beam.hashes)
+        for t in range(len(beam.hashes)):
+            rows[used] = beam.hashes[t] + action
+            used += 1
+            if action != SHIFT:
+                rows[used] = relation_row(beam.hashes[t], action, relation)
+                used += 1
+    return used
+
+
+def open_beam(longest: int, width: int, most_relations: int, *, learning: bool) -> Beam:
+    """Return room to search sentences of up to `longest` words."""
+    steps = 2 * longest
+    room = steps * (width + learning) + 1
+    return Beam(
+        states=np.zeros((room, COLUMNS), np.int32),
+        scores=np.zeros(room),
+        begins=np.zeros(steps + 1, np.int64),
+        counts=np.zeros(steps + 1, np.int64),
+        gold=np.zeros(steps + 1, np.int64),
+        values=np.zeros(len(VALUES) + 1, np.int64),
+        hashes=np.zeros(len(TEMPLATES), np.int64),
+        seen=np.zeros((width, 2), np.int64),
+        actions=np.zeros((width, ACTIONS), np.float32),
+        labels=np.zeros((width, max(1, 2 * most_relations)), np.float32),
+        found=np.zeros(width),
+        choices=np.zeros((width, 3), np.int64),
+    )
