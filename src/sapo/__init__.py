@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sapo.training.calibration import calibrate
     from sapo.training.distil import distil
     from sapo.training.run import train
+    from sapo.training.structure import Structure, check_structure, train_structure
     from sapo.training.update import Trainer
 
 __version__ = "0.1.0"
@@ -36,14 +37,17 @@ _HOME = {
     "Sentence": "sapo.corpus",
     "SequenceLabeler": "sapo.sklearn.labeler",
     "Settings": "sapo.learn.settings",
+    "Structure": "sapo.training.structure",
     "Tagger": "sapo.tagger.tagger",
     "Tagging": "sapo.tagger.decoding",
     "Trainer": "sapo.training.update",
     "calibrate": "sapo.training.calibration",
+    "check_structure": "sapo.training.structure",
     "distil": "sapo.training.distil",
     "explain": "sapo.tagger.explain",
     "read": "sapo.corpus",
     "train": "sapo.training.run",
+    "train_structure": "sapo.training.structure",
 }
 
 __all__ = [
@@ -52,15 +56,18 @@ __all__ = [
     "Sentence",
     "SequenceLabeler",
     "Settings",
+    "Structure",
     "Tagger",
     "Tagging",
     "Trainer",
     "__version__",
     "calibrate",
+    "check_structure",
     "distil",
     "explain",
     "read",
     "train",
+    "train_structure",
 ]
 
 
