@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sapo.apps.ud.treebank import UDSentence, UDWord, check_tree
+from sapo.apps.ud.pipeline import UD
+from sapo.apps.ud.treebank import UDSentence, UDWord, check_tree, raw_text
 from sapo.errors import DataError
 
 CONTENT = frozenset(
@@ -140,6 +141,14 @@ def score(gold: Sequence[UDSentence], system: Sequence[UDSentence]) -> dict[str,
         "CLAS": count(labeled, content),
         "MLAS": count(with_function_words, content),
         "BLEX": count(lambda g, s: labeled(g, s) and lemma(g, s), content),
+    }
+
+
+def evaluate(ud: UD, gold: Sequence[UDSentence]) -> dict[str, dict[str, F1]]:
+    """Return the scores of a pipeline from raw text, and with gold sentences, tokens and words."""
+    return {
+        "raw text": score(gold, ud(raw_text(gold))),
+        "gold words": score(gold, list(ud.annotate(gold))),
     }
 
 
