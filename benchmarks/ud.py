@@ -1,6 +1,6 @@
 """Train a UD pipeline on a treebank, and print all scores: from raw text, and with gold words.
 
-    python benchmarks/ud.py train.conllu test.conllu [--dev dev.conllu] [--seed 0]
+python benchmarks/ud.py train.conllu test.conllu [--dev dev.conllu] [--seed 0]
 """
 
 import argparse

@@ -5,11 +5,11 @@ A rule replaces the ending of a word: houses -> house is s -> nothing. Rules are
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from os.path import commonprefix
 from typing import Any
 
 import numpy as np
 
+from sapo.apps.ud.multiword import common_prefix
 from sapo.tagger.edits import EditItem
 
 LONGEST_ENDING = 8  # characters
@@ -52,8 +52,14 @@ class LemmaRules:
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, object]]:
         """Return the tables for a file."""
         lines = ["\t".join([lemma, *key]) for key, lemma in sorted(self.known.items())]
-        rules = ["\t".join([str(cut), new, "l" if low else "", *key]) for key, (cut, new, low) in sorted(self.endings.items())]
-        return {name: np.frombuffer("\n".join(one).encode(), np.uint8) for name, one in (("known", lines), ("endings", rules))}, {}
+        rules = [
+            "\t".join([str(cut), new, "l" if low else "", *key])
+            for key, (cut, new, low) in sorted(self.endings.items())
+        ]
+        return {
+            name: np.frombuffer("\n".join(one).encode(), np.uint8)
+            for name, one in (("known", lines), ("endings", rules))
+        }, {}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> "LemmaRules":
@@ -102,7 +108,7 @@ def _rule(form: str, lemma: str) -> Rule | None:
     """
     low = form != form.lower() and lemma == lemma.lower()
     form = form.lower() if low else form
-    same = len(commonprefix([form, lemma]))
+    same = common_prefix(form, lemma)
     cut = len(form) - same
     return (cut, lemma[same:], low) if cut <= LONGEST_ENDING else None
 

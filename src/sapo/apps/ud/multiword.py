@@ -7,7 +7,6 @@ as 's -> " 's": replace the ending by words. A rule needs two different tokens, 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from os.path import commonprefix
 from typing import Any
 
 from sapo.apps.ud.treebank import UDSentence
@@ -76,8 +75,9 @@ def learn_multiword(sentences: Iterable[UDSentence]) -> MultiwordRules:
     seen: dict[str, Counter[str]] = {}
     for sentence in sentences:
         for token in sentence.tokens:
-            several = token.last - token.first > 1
-            words = [word.form.lower() for word in sentence.words[token.first : token.last]] if several else []
+            words = [word.form.lower() for word in sentence.words[token.first : token.last]]
+            if len(words) == 1:
+                words = []
             if any(" " in word or not word for word in words):
                 words = []
             seen.setdefault(token.form.lower(), Counter())[" ".join(words)] += 1
@@ -87,10 +87,10 @@ def learn_multiword(sentences: Iterable[UDSentence]) -> MultiwordRules:
     rules = {token: _rule(token, words) for token, words in usual.items() if words}
     endings = {ending for token, rule in rules.items() if rule != WHOLE for ending in _endings(token, len(rule[0]))}
     votes: dict[str, Counter[Rule]] = {}
-    for token in usual:
-        for ending in _endings(token, 1):
+    for form in usual:
+        for ending in _endings(form, 1):
             if ending in endings:
-                votes.setdefault(ending, Counter())[rules.get(token, WHOLE)] += 1
+                votes.setdefault(ending, Counter())[rules.get(form, WHOLE)] += 1
     found: dict[str, Rule] = {}
     for ending in sorted(votes, key=len):  # an ending is of use if it says something else than the next shorter one
         rule, count = votes[ending].most_common(1)[0]
@@ -100,9 +100,15 @@ def learn_multiword(sentences: Iterable[UDSentence]) -> MultiwordRules:
         if rule != shorter and ending.endswith(rule[0]):
             found[ending] = rule
     # a token with one word is only listed if a rule would split it
-    several = MultiwordRules({"": ""}, found)
-    known = {token: words for token, words in usual.items() if words or len(several.split(token)) > 1}
+    by_rules = MultiwordRules({"": ""}, found)
+    known = {token: words for token, words in usual.items() if words or len(by_rules.split(token)) > 1}
     return MultiwordRules(known, found)
+
+
+def common_prefix(one: str, other: str) -> int:
+    """Return how many characters two strings begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _endings(token: str, least: int) -> list[str]:
@@ -116,7 +122,7 @@ def _rule(token: str, words: str) -> Rule:
     >>> _rule("kim's", "kim 's"), _rule("zum", "zu dem"), _rule("du", "de le")
     (("'s", " 's"), ('m', ' dem'), ('u', 'e le'))
     """
-    same = len(commonprefix([token, words]))
+    same = common_prefix(token, words)
     return (token[same:], words[same:]) if 0 < same < len(token) else WHOLE
 
 

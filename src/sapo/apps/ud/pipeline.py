@@ -25,7 +25,7 @@ from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import check_text
 from sapo.text.splitter import Splitter
 from sapo.text.tokens import Rules
-from sapo.training.parser import Parser, TreeSentence
+from sapo.training.parser import Parser, Tree, TreeSentence
 
 FORMAT = 1
 KIND = "ud"
@@ -106,7 +106,7 @@ class UD:
     def annotate(self, sentences: Iterable[UDSentence]) -> Iterator[UDSentence]:
         """Yield sentences with the tags, lemmas and trees of the pipeline; their tokens and words stay."""
         waiting = iter(sentences)
-        while batch := [one for one in itertools.islice(waiting, BATCH)]:
+        while batch := list(itertools.islice(waiting, BATCH)):
             yield from self._annotate(batch)
 
     def _annotate(self, batch: Sequence[UDSentence]) -> Iterator[UDSentence]:
@@ -117,13 +117,12 @@ class UD:
                 EditItem(*item) for columns in zip(words, upos, feats, strict=True) for item in lemma_inputs(*columns)
             )
         )
-        trees = self.steps.parser.parse_many(
-            [TreeSentence(*map(tuple, columns)) for columns in zip(words, upos, xpos, feats, strict=True)]
-        )
-        for sentence, tree, *tags in zip(batch, trees, upos, xpos, feats, strict=True):
+        tagged = tree_sentences(words, upos, xpos, feats)
+        for sentence, one, tree in zip(batch, tagged, self.steps.parser.parse_many(tagged), strict=True):
+            columns = zip(one.upos, one.xpos, one.feats, tree.heads, tree.relations, strict=True)
             made = [
-                UDWord(word.form, next(lemmas), *values, misc=word.misc)
-                for word, *values in zip(sentence.words, *tags, tree.heads, tree.relations, strict=True)
+                UDWord(word.form, next(lemmas), *values, word.misc)
+                for word, values in zip(sentence.words, columns, strict=True)
             ]
             yield replace(sentence, words=tuple(made))
 
@@ -193,6 +192,18 @@ def tag_words(
     fine = morphology.tag_many([list(zip(*pair, strict=True)) for pair in zip(words, coarse, strict=True)])
     parts = [[split_label(label) for label in labels] for labels in fine]
     return coarse, [[xpos for xpos, _ in pairs] for pairs in parts], [[feats for _, feats in pairs] for pairs in parts]
+
+
+def tree_sentences(
+    words: Sequence[Sequence[str]],
+    upos: Sequence[Sequence[str]],
+    xpos: Sequence[Sequence[str]],
+    feats: Sequence[Sequence[str]],
+    trees: Sequence[Tree] | None = None,
+) -> list[TreeSentence]:
+    """Return sentences for the parser, with trees if they are to be learned."""
+    columns = zip(words, upos, xpos, feats, trees or itertools.repeat(None), strict=trees is not None)
+    return [TreeSentence(tuple(w), tuple(u), tuple(x), tuple(f), tree) for w, u, x, f, tree in columns]
 
 
 def lemma_inputs(

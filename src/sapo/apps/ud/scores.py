@@ -17,15 +17,19 @@ from sapo.apps.ud.pipeline import UD
 from sapo.apps.ud.treebank import UDSentence, UDWord, check_tree, raw_text
 from sapo.errors import DataError
 
-CONTENT = frozenset(
-    "nsubj obj iobj csubj ccomp xcomp obl vocative expl dislocated advcl advmod discourse nmod appos nummod acl amod "
-    "conj fixed flat compound list parataxis orphan goeswith reparandum root dep".split()
-)
-FUNCTIONAL = frozenset("aux cop mark det clf case cc".split())
-FEATURES = frozenset(
-    "PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood Tense Aspect "
-    "Voice Evident Polarity Person Polite".split()
-)
+CONTENT = frozenset((
+    "nsubj", "obj", "iobj", "csubj", "ccomp", "xcomp", "obl", "vocative", "expl", "dislocated", "advcl",
+    "advmod", "discourse", "nmod", "appos", "nummod", "acl", "amod", "conj", "fixed", "flat", "compound",
+    "list", "parataxis", "orphan", "goeswith", "reparandum", "root", "dep",
+))  # fmt: skip
+FUNCTIONAL = frozenset((
+    "aux", "cop", "mark", "det", "clf", "case", "cc",
+))  # fmt: skip
+FEATURES = frozenset((
+    "PronType", "NumType", "Poss", "Reflex", "Foreign", "Abbr", "Gender", "Animacy", "Number", "Case",
+    "Definite", "Degree", "VerbForm", "Mood", "Tense", "Aspect", "Voice", "Evident", "Polarity", "Person",
+    "Polite",
+))  # fmt: skip
 METRICS = (
     "Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX",
 )  # fmt: skip
@@ -206,7 +210,9 @@ def _document(sentences: Sequence[UDSentence]) -> _Document:
 
 
 def _difference(gold: str, system: str) -> str:
-    same = next((at for at, (a, b) in enumerate(zip(gold, system, strict=False)) if a != b), min(len(gold), len(system)))
+    same = next(
+        (at for at, (a, b) in enumerate(zip(gold, system, strict=False)) if a != b), min(len(gold), len(system))
+    )
     return (
         f"the texts differ after {same:,} characters without blanks: gold {gold[same : same + 20]!r}, "
         f"system {system[same : same + 20]!r}; score files of the same text"

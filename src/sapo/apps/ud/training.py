@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sapo.apps.ud.lemmas import learn_lemmas
 from sapo.apps.ud.multiword import learn_multiword
-from sapo.apps.ud.pipeline import Steps, lemma_inputs, split_label
+from sapo.apps.ud.pipeline import Steps, lemma_inputs, split_label, tag_words, tree_sentences
 from sapo.apps.ud.treebank import UDSentence, check_tree
 from sapo.errors import DataError
 from sapo.tagger.edits import EditItem
 from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import in_order
 from sapo.text.learning import learn_rules
-from sapo.training.parser import Parser, Tree, TreeSentence
+from sapo.training.parser import Parser, Tree
 from sapo.training.run import train
 
 FOLDS = 5
@@ -60,17 +60,11 @@ def train_steps(
     lemmatizer = learn_lemmas(EditItem(*item, count=count) for item, count in counts.items())
 
     say("trees")
-    columns = zip(words, found, xpos, feats, strict=True)
-    learned = [
-        TreeSentence(*map(tuple, column), tree) for column, tree in zip(columns, trees, strict=True)
-    ]
+    learned = tree_sentences(words, found, xpos, feats, trees)
     judged = None
     if dev:
-        from sapo.apps.ud.pipeline import tag_words
-
         dev_words = [[word.form for word in sentence.words] for sentence in dev]
-        tagged = zip(dev_words, *tag_words(upos, morphology, dev_words), strict=True)
-        judged = [TreeSentence(*map(tuple, column), tree) for column, tree in zip(tagged, dev_trees, strict=True)]
+        judged = tree_sentences(dev_words, *tag_words(upos, morphology, dev_words), dev_trees)
     parser = Parser.train(learned, seed=seed, epochs=epochs or EPOCHS["parser"], dev=judged, progress=say)
     return Steps(rules, multiword, upos, morphology, lemmatizer, parser)
 
