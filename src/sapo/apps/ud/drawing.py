@@ -10,6 +10,10 @@ from sapo.errors import harmless
 LEVEL = 32  # pixels between arcs of different heights
 LETTER = 8.5  # pixels of a letter
 GAP = 24  # pixels between words
+STYLE = (
+    "text{font:14px sans-serif;text-anchor:middle}path{fill:none;stroke:#888}"
+    ".r{font-size:11px;fill:#555}.t{font-size:11px;fill:#06c}"
+)
 
 
 def draw_text(sentence: UDSentence) -> str:
@@ -82,9 +86,8 @@ def draw_svg(sentence: UDSentence) -> str:
     heights = _heights(heads)
     top = LEVEL * (max(heights, default=0) + 1)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{at:.0f}" height="{top + 60}" font-family="sans-serif" '
-        'font-size="14" text-anchor="middle">',
-        "<style>path{fill:none;stroke:#888}text.r{font-size:11px;fill:#555}text.t{font-size:11px;fill:#06c}</style>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{at:.0f}" height="{top + 60}">',
+        f"<style>{STYLE}</style>",
     ]
     for word, head, x, height in zip(sentence.words, heads, middles, heights, strict=True):
         lines.append(f'<text x="{x:.1f}" y="{top + 24}">{_xml(word.form)}</text>')

@@ -171,12 +171,10 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
 
 
 def to_conllu(sentences: Iterable[UDSentence]) -> str:
-    """Return sentences as CoNLL-U.
+    r"""Return sentences as CoNLL-U.
 
-    >>> print(to_conllu([UDSentence((UDToken("Go", 0, 1, space_after=False),), (UDWord("Go"),))]), end="")
-    # text = Go
-    1	Go	_	_	_	_	_	_	_	SpaceAfter=No
-    <BLANKLINE>
+    >>> to_conllu([UDSentence((UDToken("Go", 0, 1, space_after=False),), (UDWord("Go"),))])
+    '# text = Go\n1\tGo\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n\n'
     """
     return "".join(map(_written, sentences))
 
