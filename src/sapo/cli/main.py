@@ -26,7 +26,8 @@ GROUPS = {
     "Start": {"quickstart": "quickstart", "demo": "demo"},
     "Data": {"check": "check", "convert": "convert", "cluster": "cluster"},
     "Train": {"train": "train", "distil": "distil", "teach": "teach"},
-    "Use": {"tag": "tag", "pipeline": "pipeline", "rerank": "rerank", "edits": "edits", "serve": "serve"},
+    "Use": {"tag": "tag", "pipeline": "pipeline", "serve": "serve"},
+    "Other structures": {"ud": "ud", "edits": "edits", "rerank": "rerank"},
     "Judge": {"eval": "evaluate", "errors": "errors", "compare": "compare", "explain": "explain"},
     "Models": {"inspect": "inspect", "calibrate": "calibrate", "prune": "prune", "export": "export", "warm-up": "demo"},
 }

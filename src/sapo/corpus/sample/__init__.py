@@ -69,6 +69,7 @@ def sample_files() -> dict[str, str]:
     files["new.txt"] = files["dev.txt"]  # sentences to learn from later
     files["text.txt"] = "".join(running_text(one.words) + "\n" for one in chunks["test"])
     files["tickets.csv"] = (resources.files(__package__) / "tickets.csv").read_text("utf-8")
+    files["treebank.conllu"] = (resources.files(__package__) / "treebank.conllu").read_text("utf-8")
     return files
 
 

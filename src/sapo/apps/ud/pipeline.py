@@ -1,0 +1,222 @@
+"""Annotate text as a treebank is: sentences, tokens, words, UPOS, XPOS and FEATS, lemmas and trees; keep it as a file.
+
+Each step uses what the steps before it found:
+
+    text -> sentences of tokens -> words -> UPOS -> XPOS and FEATS -> lemma
+                                                                   -> tree
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sapo.apps.ud.lemmas import LemmaRules
+from sapo.apps.ud.multiword import MultiwordRules
+from sapo.apps.ud.treebank import NONE, UDSentence, UDToken, UDWord, plain_sentence, read_treebank, to_conllu
+from sapo.errors import DataError, ModelError, SapoError
+from sapo.tagger.arrayfile import load_arrays, save_arrays
+from sapo.tagger.edits import EditItem
+from sapo.tagger.file import model_bytes, model_from_bytes
+from sapo.tagger.tagger import Tagger
+from sapo.tagger.text import check_text
+from sapo.text.splitter import Splitter
+from sapo.text.tokens import Rules
+from sapo.training.parser import Parser, Tree, TreeSentence
+
+FORMAT = 1
+KIND = "ud"
+WHAT = "a UD pipeline of sapo ud train"
+BATCH = 500  # sentences that go through the steps together
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The models of a pipeline, one for each step."""
+
+    text: Rules
+    multiword: MultiwordRules
+    upos: Tagger  # of words
+    morphology: Tagger  # of words with UPOS; its labels are XPOS and FEATS with a blank between them
+    lemmas: LemmaRules  # of words with UPOS and FEATS
+    parser: Parser
+
+
+def split_label(label: str) -> tuple[str, str]:
+    """Return XPOS and FEATS of a label of the second tagger.
+
+    >>> split_label("NN Number=Sing")
+    ('NN', 'Number=Sing')
+    """
+    xpos, _, feats = label.rpartition(" ")
+    return xpos or NONE, feats
+
+
+class UD:
+    """A pipeline for Universal Dependencies that was trained on a treebank."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self._splitter = Splitter(steps.text)
+
+    @classmethod
+    def train(
+        cls,
+        treebank: str | Path | Iterable[UDSentence],
+        *,
+        dev: str | Path | Iterable[UDSentence] | None = None,
+        seed: int = 0,
+        epochs: int | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> "UD":
+        """Train on a CoNLL-U file, or on sentences of `read_treebank`.
+
+        With `dev`, the parser keeps the epoch that is best on it. `epochs` limits those of every step. `progress` gets
+        lines to show. Raises SapoError if the treebank has mistakes.
+        """
+        from sapo.apps.ud.training import train_steps  # to annotate needs none of it
+
+        return cls(train_steps(_read(treebank), None if dev is None else _read(dev), seed, epochs, progress))
+
+    def __call__(self, text: str) -> list[UDSentence]:
+        """Return the sentences of a text, with everything that the pipeline knows."""
+        return list(self.annotate(self.cut(check_text(text))))
+
+    def cut(self, text: str) -> Iterator[UDSentence]:
+        """Yield the sentences of a text with tokens and words, and nothing else."""
+        for offsets in self._splitter.sentences(text):
+            tokens: list[UDToken] = []
+            words: list[UDWord] = []
+            following = [start for start, _ in offsets[1:]]
+            for (start, end), after in itertools.zip_longest(offsets, following):
+                form = text[start:end]
+                parts = self.steps.multiword.split(form)
+                glued = end == after if after is not None else end < len(text) and not text[end].isspace()
+                tokens.append(UDToken(form, len(words), len(words) + len(parts), start, end, not glued))
+                words += map(UDWord, parts)
+            yield UDSentence(tuple(tokens), tuple(words))
+
+    def tag_words(self, sentences: Iterable[Sequence[str]]) -> list[UDSentence]:
+        """Annotate sentences that are lists of words."""
+        return list(self.annotate(map(plain_sentence, sentences)))
+
+    def annotate(self, sentences: Iterable[UDSentence]) -> Iterator[UDSentence]:
+        """Yield sentences with the tags, lemmas and trees of the pipeline; their tokens and words stay."""
+        waiting = iter(sentences)
+        while batch := list(itertools.islice(waiting, BATCH)):
+            yield from self._annotate(batch)
+
+    def _annotate(self, batch: Sequence[UDSentence]) -> Iterator[UDSentence]:
+        words = [[word.form for word in sentence.words] for sentence in batch]
+        upos, xpos, feats = tag_words(self.steps.upos, self.steps.morphology, words)
+        lemmas = iter(
+            self.steps.lemmas.predict_many(
+                EditItem(*item) for columns in zip(words, upos, feats, strict=True) for item in lemma_inputs(*columns)
+            )
+        )
+        tagged = tree_sentences(words, upos, xpos, feats)
+        for sentence, one, tree in zip(batch, tagged, self.steps.parser.parse_many(tagged), strict=True):
+            columns = zip(one.upos, one.xpos, one.feats, tree.heads, tree.relations, strict=True)
+            made = [
+                UDWord(word.form, next(lemmas), *values, word.misc)
+                for word, values in zip(sentence.words, columns, strict=True)
+            ]
+            yield replace(sentence, words=tuple(made))
+
+    def to_conllu(self, text: str | Iterable[UDSentence]) -> str:
+        """Return a text, or sentences of the pipeline, as CoNLL-U."""
+        return to_conllu(self(text) if isinstance(text, str) else text)
+
+    def save(self, path: str | Path) -> None:
+        """Save the pipeline as one file, which `UD.load` reads."""
+        steps = self.steps
+        parts = {"parser": steps.parser.to_arrays(), "lemmas": steps.lemmas.to_arrays()}
+        arrays: dict[str, np.ndarray] = {
+            name: np.frombuffer(model_bytes(tagger.model), np.uint8)
+            for name, tagger in (("upos", steps.upos), ("morphology", steps.morphology))
+        }
+        for name, (own, _) in parts.items():
+            arrays.update({f"{name}.{key}": array for key, array in own.items()})
+        header: dict[str, Any] = {
+            "kind": KIND,
+            "format": FORMAT,
+            "text": steps.text.as_json(),
+            "multiword": steps.multiword.as_json(),
+            **{name: meta for name, (_, meta) in parts.items()},
+        }
+        save_arrays(path, header, arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "UD":
+        """Load a file of `save`. Raise SapoError if it is missing or damaged."""
+        header, arrays = load_arrays(path, WHAT)
+        if header.get("kind") != KIND:
+            raise ModelError(f"{path}: not {WHAT}, but another model of sapo; use sapo tag for a tagger")
+        if header.get("format") != FORMAT:
+            raise ModelError(f"{path}: has another format than {FORMAT}, which this sapo reads; train the model again")
+        try:
+            own = {
+                name: {key.removeprefix(f"{name}."): one for key, one in arrays.items() if key.startswith(f"{name}.")}
+                for name in ("parser", "lemmas")
+            }
+            upos, morphology = (
+                Tagger(model_from_bytes(arrays[name].tobytes(), name=f"{path} ({name})"))
+                for name in ("upos", "morphology")
+            )
+            if len(upos.columns) != 1 or len(morphology.columns) != 2:
+                raise ValueError("columns of the taggers")
+            return cls(
+                Steps(
+                    Rules.from_json(header["text"]),
+                    MultiwordRules.from_json(header["multiword"]),
+                    upos,
+                    morphology,
+                    LemmaRules.from_arrays(own["lemmas"], header["lemmas"]),
+                    Parser.from_arrays(own["parser"], header["parser"]),
+                )
+            )
+        except SapoError as error:
+            raise error if str(path) in str(error) else ModelError(f"{path}: {error}") from None
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+            raise ModelError(f"{path}: not {WHAT}: its parts do not fit together ({error})") from None
+
+
+def tag_words(
+    upos: Tagger, morphology: Tagger, words: Sequence[Sequence[str]]
+) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
+    """Return UPOS, XPOS and FEATS of the words of sentences."""
+    coarse = upos.tag_many(words)
+    fine = morphology.tag_many([list(zip(*pair, strict=True)) for pair in zip(words, coarse, strict=True)])
+    parts = [[split_label(label) for label in labels] for labels in fine]
+    return coarse, [[xpos for xpos, _ in pairs] for pairs in parts], [[feats for _, feats in pairs] for pairs in parts]
+
+
+def tree_sentences(
+    words: Sequence[Sequence[str]],
+    upos: Sequence[Sequence[str]],
+    xpos: Sequence[Sequence[str]],
+    feats: Sequence[Sequence[str]],
+    trees: Sequence[Tree] | None = None,
+) -> list[TreeSentence]:
+    """Return sentences for the parser, with trees if they are to be learned."""
+    columns = zip(words, upos, xpos, feats, trees or itertools.repeat(None), strict=trees is not None)
+    return [TreeSentence(tuple(w), tuple(u), tuple(x), tuple(f), tree) for w, u, x, f, tree in columns]
+
+
+def lemma_inputs(
+    words: Sequence[str], upos: Sequence[str], feats: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the string and the context that a lemma is made of, for each word."""
+    for word, tag, features in zip(words, upos, feats, strict=True):
+        yield word, (tag, features)
+
+
+def _read(treebank: str | Path | Iterable[UDSentence]) -> list[UDSentence]:
+    sentences = list(read_treebank(treebank) if isinstance(treebank, str | Path) else treebank)
+    if not sentences:
+        name = treebank if isinstance(treebank, str | Path) else "the treebank"
+        raise DataError(f"{name}: no sentences; give a file of CoNLL-U")
+    return sentences
