@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sapo
 from sapo.cli.main import app
 from sapo.errors import DataError, ModelError, SapoError
-from sapo.tagger.crfsuite import crfsuite_bytes, read_crfsuite
+from sapo.tagger.foreign import crfsuite_bytes, read_crfsuite
 
 pycrfsuite = pytest.importorskip("pycrfsuite")
 

@@ -1,4 +1,4 @@
-"""sapo convert: write a corpus in another format or tag scheme, split it into parts, or convert a model."""
+"""sapo convert: write a corpus in another format or tag scheme, or split it into parts."""
 
 from pathlib import Path
 
@@ -74,14 +74,7 @@ def convert_command(
     Writes data/train.txt, data/dev.txt and data/test.txt. Each label, or type of span, has about the same share in
     every part. Documents stay whole: texts with spans, -DOCSTART- in column files, # newdoc or the beginning of
     sent_id in CoNLL-U, the key 'document' or 'id' in JSONL. Equal sentences stay together.
-
-    sapo convert model.crfsuite model.sapo
-
-    Models of CRFsuite become models of sapo. A model of sapo with ready-made features becomes one of CRFsuite if the
-    name of OUTPUT ends in .crfsuite.
     """
-    if _convert_model(input, output, quiet):
-        return
     from sapo.corpus.conversion import Source, Target, convert, part_paths, split_corpus
     from sapo.corpus.files import with_encoding
     from sapo.corpus.formats import format_of
@@ -114,29 +107,6 @@ def convert_command(
         lost, written = done.lost, [f"{done.sentences:,} sentences written to {output}"]
     if not quiet and output != "-":
         tell("\n".join(written) + (f"; this format cannot store: {'; '.join(lost)}" if lost else ""))
-
-
-def _convert_model(input: str, output: str, quiet: bool) -> bool:
-    """Convert a model; return whether the input is one."""
-    from sapo.corpus.files import check_writable, is_model
-    from sapo.tagger.crfsuite import is_crfsuite, write_crfsuite
-    from sapo.tagger.tagger import Tagger
-
-    if not (is_model(input) or is_crfsuite(input)):
-        return False
-    if Path(output).suffix not in (".sapo", ".crfsuite"):
-        raise OptionError(f"{input} is a model; name an output that ends in .sapo or .crfsuite, not '{output}'")
-    refuse_same_file({"the input": input}, {"the output": output})
-    check_writable(output)
-    tagger = Tagger.load(input)
-    if output.endswith(".crfsuite"):
-        write_crfsuite(tagger.model, output)
-    else:
-        tagger.save(output)
-    if not quiet:
-        model = tagger.model
-        tell(f"{len(model.labels):,} labels and {model.encoder.features:,} features written to {output}")
-    return True
 
 
 def _by(given: str | None) -> bool | None:

@@ -344,7 +344,6 @@ OTHERS = {
     b"\xfd7zXZ\x00": "an xz file; unpack it with unxz, or zip it with gzip",
     **{b"BZh%d1AY&SY" % level: "a bzip2 file; unpack it with bunzip2, or zip it with gzip" for level in range(1, 10)},
     b"\x28\xb5\x2f\xfd": "a zstd file; unpack it with unzstd, or zip it with gzip",
-    b"lCRF": "a CRFsuite model, not a file of sentences; sapo convert M.crfsuite M.sapo makes a model of sapo",
     SQLITE_MAGIC: "an SQLite file; if it is a project, export its sentences with sapo teach PROJECT --export FILE",
 }
 

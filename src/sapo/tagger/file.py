@@ -26,7 +26,6 @@ from sapo.jit.arrays import Bools, Floats, Ints, Longs, Shorts
 from sapo.search.lattice import ALL_LABELS, Parameters, no_bans
 from sapo.search.weights import FeatureRows, Lists, filled_matrix, fits_matrix
 from sapo.tagger.arrayfile import load_arrays, pack_arrays, save_arrays, unpack_arrays
-from sapo.tagger.crfsuite import is_crfsuite, read_crfsuite
 from sapo.tagger.model import Model
 from sapo.tags.constraints import Constraints, impossible_length, parse_rules
 from sapo.tags.schemes import TABLE, as_prefixed
@@ -374,9 +373,7 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load_model(path: str | Path) -> Model:
-    """Load a model of sapo or of CRFsuite. Check everything that a kernel will use as an index first."""
-    if is_crfsuite(path):
-        return read_crfsuite(path)
+    """Load a model. Check everything that a kernel will use as an index first."""
     return _model(path, *load_arrays(path, WHAT))
 
 
