@@ -315,6 +315,26 @@ def score(
     )
 
 
+def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, strict: bool = False) -> Scores:
+    """Compare two lists of sentences, each a list of tags. Raise SapoError if they do not have the same lengths.
+
+    >>> score_tags([["B-NP", "I-NP", "O"], ["B-NP"]], [["B-NP", "I-NP", "O"], ["O"]]).main
+    ('F1', 0.6666666666666666)
+    """
+    if len(gold) != len(predicted):
+        raise DataError(f"{len(gold):,} sentences with gold tags, but {len(predicted):,} with predicted tags")
+    for number, (one, other) in enumerate(zip(gold, predicted, strict=True), 1):
+        if len(one) != len(other):
+            raise DataError(f"sentence {number}: {len(one):,} gold tags, but {len(other):,} predicted tags")
+    places: dict[str, int] = {}
+    true, found = (
+        np.array([places.setdefault(tag, len(places)) for tags in sentences for tag in tags], np.int32)
+        for sentences in (gold, predicted)
+    )
+    offsets = np.cumsum([0, *map(len, gold)], dtype=np.int64)
+    return score(list(places), true, found, offsets, strict=strict)
+
+
 def _count_by_type(kinds: LabelKinds, gold: Spans, found: Spans, tokens: int) -> dict[str, SpanCounts]:
     names = kinds.type_names
     correct = correct_spans(kinds, gold, found, tokens)
