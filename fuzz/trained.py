@@ -12,6 +12,7 @@ from sapo.cli.inspect import describe_text
 from sapo.errors import SapoError
 from sapo.tagger.explain import explain
 from sapo.tagger.file import model_bytes, model_from_bytes
+from sapo.tagger.foreign import crfsuite_bytes, crfsuite_from_bytes
 from sapo.tagger.inspect import describe
 from sapo.training.plan import make_plan
 from sapo.training.run import start
@@ -23,7 +24,21 @@ LEARNERS = ("sapo", "sapo-avg", "crf", "crf-lbfgs")
 
 
 def _model(data: bytes) -> None:
-    tagger = sapo.Tagger(model_from_bytes(data))
+    _use(sapo.Tagger(model_from_bytes(data)))
+
+
+def _foreign(data: bytes) -> None:
+    model = crfsuite_from_bytes(data)
+    crfsuite_from_bytes(crfsuite_bytes(model))
+    _use(sapo.Tagger(model))
+
+
+def _foreign_seeds() -> list[bytes]:
+    features = [([[f"word={word}", "bias"] for word in words], tags) for words, tags in TRAINING]
+    return [crfsuite_bytes(sapo.train(features, epochs=2, seed=1, **RUN).model)]
+
+
+def _use(tagger: sapo.Tagger) -> None:
     model = tagger.model
     describe_text({"file": "x", "megabytes": 0.0, **describe(model, top=2)})
     if model.encoder.linear:
@@ -98,6 +113,7 @@ def _start(name: str) -> Callable[[], list[bytes]]:
 GOLDEN_MODELS = ("templates-2", "templates-half-2", "features-2")
 TRAINED: dict[str, Target] = {
     **{f"model-{name}": Target(_model, _start(f"{name}.sapo"), ARRAYS) for name in GOLDEN_MODELS},
+    "model-crfsuite": Target(_foreign, _foreign_seeds),
     "model-lists-2": Target(_model, _many_labels, ARRAYS),
     "model-many-labels-2": Target(_model, _start("many-labels-2.sapo"), ARRAYS),
     "model-network-2": Target(_model, _start("network-2.sapo"), ARRAYS, needs="torch"),

@@ -1,4 +1,4 @@
-"""sapo convert: write a corpus in another format or tag scheme, or split it into parts."""
+"""sapo convert: write a corpus in another format or tag scheme, split it, or convert a model."""
 
 from pathlib import Path
 
@@ -10,9 +10,11 @@ from sapo.cli.options import (
     encoding_option,
     label_option,
     quiet_option,
+    refuse_other_file,
     refuse_same_file,
     split_names,
     tell,
+    tell_saved,
 )
 from sapo.errors import OptionError
 
@@ -74,7 +76,16 @@ def convert_command(
     Writes data/train.txt, data/dev.txt and data/test.txt. Each label, or type of span, has about the same share in
     every part. Documents stay whole: texts with spans, -DOCSTART- in column files, # newdoc or the beginning of
     sent_id in CoNLL-U, the key 'document' or 'id' in JSONL. Equal sentences stay together.
+
+    sapo convert usaddr.crfsuite usaddr.sapo
+
+    Converts a model of CRFsuite, and back, if the model has ready-made features.
     """
+    from sapo.corpus.files import is_model
+
+    if is_model(input):
+        _convert_model(input, output, quiet)
+        return
     from sapo.corpus.conversion import Source, Target, convert, part_paths, split_corpus
     from sapo.corpus.files import with_encoding
     from sapo.corpus.formats import format_of
@@ -107,6 +118,24 @@ def convert_command(
         lost, written = done.lost, [f"{done.sentences:,} sentences written to {output}"]
     if not quiet and output != "-":
         tell("\n".join(written) + (f"; this format cannot store: {'; '.join(lost)}" if lost else ""))
+
+
+def _convert_model(source: str, target: str, quiet: bool) -> None:
+    """Write a model as a file of sapo or of CRFsuite, as the name of the output says."""
+    from sapo.corpus.files import check_writable
+    from sapo.tagger.file import load_model, save_model
+    from sapo.tagger.foreign import save_crfsuite
+
+    suffix = Path(target).suffix.lower()
+    if suffix not in (".sapo", ".crfsuite"):
+        raise OptionError(f"'{source}' is a model: give an output that ends in .sapo or .crfsuite, not '{target}'")
+    refuse_same_file({"the input": source}, {"the output": Path(target)})
+    check_writable(target)
+    refuse_other_file(target)
+    save = save_model if suffix == ".sapo" else save_crfsuite
+    save(load_model(source), target)
+    if not quiet:
+        tell_saved(target)
 
 
 def _by(given: str | None) -> bool | None:

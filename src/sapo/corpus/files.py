@@ -334,6 +334,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
 SQLITE_MAGIC = b"SQLite format 3\0"
 MODEL = b'{"__metadata__":{"sapo"'  # of safetensors, after 8 bytes; checkpoints begin like this, too
+CRFPP_BINARY = b"d\0\0\0"  # version 100, as a number
+FOREIGN_MODELS = {b"lCRF": "CRFsuite", b"version: ": "CRF++ text", b"#mdl#": "Wapiti"}
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 UTF_16 = "not UTF-8; it looks like UTF-16; use `encoding='utf-16{order}'`"
 # First bytes of files that are not UTF-8 text: what they are, and how to convert them.
@@ -466,6 +468,8 @@ def _refuse_others(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         for magic, what in OTHERS.items():
             if beginning.startswith(magic):
                 raise DataError(f"{name}: is {what}")
+        if (tool := foreign_model(beginning)) is not None:
+            raise DataError(f"{name}: is a {tool} model, not a file of sentences (are the arguments swapped?)")
         if beginning[8:].startswith(MODEL):
             raise DataError(f"{name}: is a model of sapo, not a file of sentences (are the arguments swapped?)")
         if len(beginning) > 1 and _has_wide_letters(beginning[:200]):
@@ -482,6 +486,17 @@ def _has_wide_letters(data: bytes) -> bool:
     return 5 * zeros > 2 * len(data) and zeros in (data[::2].count(0), data[1::2].count(0))
 
 
+def foreign_model(head: bytes) -> str | None:
+    """Return whose model a file is, by its first 9 bytes or more; None if it is not a model of another tool.
+
+    >>> foreign_model(b"lCRF" + bytes(44)), foreign_model(b"the DT")
+    ('CRFsuite', None)
+    """
+    if head.startswith(CRFPP_BINARY) and head[8:9] != b"{":  # a header of sapo may have this length
+        return "CRF++ binary"
+    return next((tool for magic, tool in FOREIGN_MODELS.items() if head.startswith(magic)), None)
+
+
 def is_model(path: str | Path) -> bool:
     """Return whether a file begins as a model does; it may still be damaged.
 
@@ -490,7 +505,8 @@ def is_model(path: str | Path) -> bool:
     """
     try:
         with open_regular(path) as stream:
-            return stream.read(8 + len(MODEL))[8:] == MODEL
+            head = stream.read(8 + len(MODEL))
+        return head[8:] == MODEL or foreign_model(head) is not None
     except (OSError, ValueError):
         return False
 

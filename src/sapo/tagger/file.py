@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from sapo.corpus.files import foreign_model, open_regular
 from sapo.errors import ModelError, check_limit
 from sapo.features.encoded import Pairs
 from sapo.features.encoder import Encoder, TemplateEncoder, freeze, from_frozen_arrays, frozen_arrays
@@ -373,8 +374,26 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load_model(path: str | Path) -> Model:
-    """Load a model. Check everything that a kernel will use as an index first."""
+    """Load a model, of CRFsuite too. Check everything that a kernel will use as an index first."""
+    tool = _tool_of(path)
+    if tool == "CRFsuite":
+        from sapo.tagger.foreign import read_crfsuite
+
+        return read_crfsuite(path)
+    if tool is not None:
+        raise ModelError(
+            f"{path}: is a {tool} model, which sapo cannot read; train again with its template: see docs/migrating"
+        )
     return _model(path, *load_arrays(path, WHAT))
+
+
+def _tool_of(path: str | Path) -> str | None:
+    """Return the tool that wrote a model, None for sapo and for files that cannot be read."""
+    try:
+        with open_regular(path) as stream:
+            return foreign_model(stream.read(16))
+    except (OSError, ValueError):
+        return None  # `load_arrays` says why
 
 
 def _model(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Model:
