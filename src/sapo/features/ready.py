@@ -16,6 +16,7 @@ only for a new entry.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from numbers import Number
 from typing import Any
 
@@ -32,7 +33,7 @@ Sentences = Iterable[Sequence[Token]] | Block
 Place = Callable[[int, int], str]  # from the indices of a sentence and a token in it to the beginning of a message
 LARGEST = float(np.finfo(np.float32).max)
 ROOM = 1000  # new features that a growing encoder has room for from the start
-REMEMBERED = 1_000_000  # entries that a session keeps
+REMEMBERED = 200_000  # entries that a memory keeps: a tagger in a service has some ten megabytes of them
 
 
 class _OtherFormError(Exception):
@@ -45,14 +46,15 @@ class Entries:
     >>> entries = Entries()
     >>> numbers, per_token, per_sentence = entries.read([[{"word": "the", "upper": False}, ["word:the"]]])
     >>> numbers.tolist(), per_token, per_sentence
-    ([0, 1, 0], [2, 1], [2])
+    ([0, 1, 2], [2, 1], [2])
     >>> entries.names, entries.values
-    (['word:the', 'upper'], [1.0, 0.0])
+    (['word:the', 'upper', 'word:the'], [1.0, 0.0, 1.0])
     """
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.values: list[float] = []
+        self.taken = 0  # entries whose names and values `take_new` has returned
         self._plain = _Plain(self)
         self._by_key = _ByKey(self)
 
@@ -88,7 +90,14 @@ class Entries:
         """Add an entry and return its number."""
         self.names.append(name)
         self.values.append(value)
-        return len(self.names) - 1
+        return self.taken + len(self.names) - 1
+
+    def take_new(self) -> tuple[list[str], list[float]]:
+        """Return the names and values of the entries that are new since the last call, and forget them."""
+        new = self.names, self.values
+        self.taken += len(self.names)
+        self.names, self.values = [], []
+        return new
 
     def _other(self, token: Token, place: str) -> list[int]:
         pairs = _pairs(token, place)
@@ -129,7 +138,7 @@ class _OfKey(dict[Any, int]):
 
     def __missing__(self, value: Any) -> int:
         if isinstance(value, str):
-            number = self._entries._plain[f"{self._key}:{''.join([value])}"]
+            number = self._entries.new(f"{self._key}:{''.join([value])}", 1.0)
         elif isinstance(value, float | int | np.floating | np.integer | np.bool_) and -LARGEST <= value <= LARGEST:
             number = self._entries.new(self._key, float(value))
             if value not in (0, 1):
@@ -198,6 +207,7 @@ class FeatureEncoder:
 
     def __init__(self, names: StringTable) -> None:
         self.names = names
+        self._memories: list[_Memory] = []
 
     @property
     def features(self) -> int:
@@ -230,7 +240,7 @@ class FeatureEncoder:
         return {f"names.{key}": array for key, array in self.names.small_arrays().items()}
 
     def session(self) -> "FeatureSession":
-        return FeatureSession(self)
+        return FeatureSession(self.names, self._memories)
 
     def encode(self, sentences: Sentences, gold: Ints | None = None, *, first: int = 0) -> EncodedCorpus:
         """Encode sentences, without unknown features. `first` is how many came before these, for messages."""
@@ -238,25 +248,62 @@ class FeatureEncoder:
 
 
 class FeatureSession:
-    """Encode batch after batch, and look up every feature only once."""
+    """Encode batch after batch, and look up every feature only once.
 
-    def __init__(self, encoder: FeatureEncoder) -> None:
-        self._names = encoder.names
-        self._begin()
+    What was looked up is kept in a memory. A session takes one from `memories`, which all sessions of an encoder
+    share, for the time of one batch: so a later call remembers what an earlier one has seen, and two threads never
+    use the same memory.
+    """
 
-    def _begin(self) -> None:
-        self._entries = Entries()
-        self._rows: Ints = np.empty(0, np.int32)  # [entries] of the feature, -1 if it is unknown
-        self._values: Floats = np.empty(0, np.float32)  # [entries]
+    def __init__(self, names: StringTable, memories: "list[_Memory]") -> None:
+        self._names, self._memories = names, memories
 
     def encode(self, sentences: Sentences, gold: Ints | None = None, *, first: int = 0) -> EncodedCorpus:
-        if len(self._entries.names) > REMEMBERED:
-            self._begin()
-        numbers, per_token, per_sentence = _read(self._entries, sentences, first)
-        known = len(self._rows)
-        self._rows = np.concatenate([self._rows, self._names.find(self._entries.names[known:])])
-        self._values = np.concatenate([self._values, np.array(self._entries.values[known:], np.float32)])
-        return _encoded(self._rows[numbers], self._values[numbers], per_token, per_sentence, gold)
+        try:
+            memory = self._memories.pop()
+        except IndexError:
+            memory = _Memory()
+        corpus = memory.encode(self._names, sentences, gold, first)
+        if memory.entries.taken <= REMEMBERED:
+            self._memories.append(memory)
+        return corpus
+
+
+class _Memory:
+    """The entries that were looked up, with the feature and the value of each."""
+
+    def __init__(self) -> None:
+        self.entries = Entries()
+        self._rows: Ints = np.empty(
+            0, np.int32
+        )  # [entries and room for more] of the feature; -1 if it is unknown or the value is 0
+        self._values: Floats = np.empty(0, np.float32)  # [the same]
+        self._weighted = False  # whether there are other values than 0 and 1
+
+    def encode(self, names: StringTable, sentences: Sentences, gold: Ints | None, first: int) -> EncodedCorpus:
+        numbers, per_token, per_sentence = _read(self.entries, sentences, first)
+        if self.entries.names:
+            self._look_up(names)
+        rows = self._rows[numbers]
+        kept = rows >= 0
+        return EncodedCorpus(
+            _sums(per_sentence),
+            _counted(kept, per_token),
+            rows[kept],
+            _unless_ones(self._values[numbers][kept]) if self._weighted else np.empty(0, np.float32),
+            np.empty(0, np.int32) if gold is None else gold,
+        )
+
+    def _look_up(self, names: StringTable) -> None:
+        first = self.entries.taken
+        new, found = self.entries.take_new()
+        values, end = np.array(found, np.float32), first + len(new)
+        if end > len(self._rows):  # twice as much room, so that few calls copy what is there
+            self._rows = np.concatenate([self._rows[:first], np.empty(end, np.int32)])
+            self._values = np.concatenate([self._values[:first], np.empty(end, np.float32)])
+        self._rows[first:end] = np.where(values != 0, names.find(new), -1)
+        self._values[first:end] = values
+        self._weighted = self._weighted or not bool(((values == 0) | (values == 1)).all())
 
 
 class GrowingFeatureEncoder(FeatureEncoder):
@@ -272,6 +319,9 @@ class GrowingFeatureEncoder(FeatureEncoder):
         rows = self.names.add(entries.names)
         values = np.array(entries.values, np.float32)
         return _encoded(rows[numbers], values[numbers], per_token, per_sentence, gold)
+
+    def session(self) -> FeatureSession:
+        return FeatureSession(self.names, [])  # what another remembers as unknown may be known by now
 
     def frozen(self) -> FeatureEncoder:
         """Return a copy that does not grow."""
@@ -332,16 +382,25 @@ def _encoded(
     rows: Ints, values: Floats, per_token: list[int], per_sentence: list[int], gold: Ints | None
 ) -> EncodedCorpus:
     kept = (rows >= 0) & (values != 0)
-    values = values[kept]
     return EncodedCorpus(
-        np.cumsum([0, *per_sentence], dtype=np.int64),
+        _sums(per_sentence),
         _counted(kept, per_token),
         rows[kept],
-        np.empty(0, np.float32) if (values == 1).all() else values,
+        _unless_ones(values[kept]),
         np.empty(0, np.int32) if gold is None else gold,
     )
 
 
+def _unless_ones(values: Floats) -> Floats:
+    """Return the values, or none if all are 1."""
+    return np.empty(0, np.float32) if (values == 1).all() else values
+
+
+def _sums(counts: list[int]) -> Longs:
+    """Return offsets; of a short list, Python makes them faster than NumPy."""
+    return np.array(list(accumulate(counts, initial=0)), np.int64)
+
+
 def _counted(chosen: Bools, per_token: list[int]) -> Longs:
     """Return the offsets of the tokens among the chosen entries."""
-    return offsets_of(chosen)[np.cumsum([0, *per_token], dtype=np.int64)]
+    return offsets_of(chosen)[_sums(per_token)]

@@ -20,10 +20,17 @@ from sapo.learn.lbfgs import dot
 from sapo.learn.records import Observer, PassRecord, State
 from sapo.learn.settings import Settings
 from sapo.search.lattice import Parameters
-from sapo.search.marginals import distribution
+from sapo.search.marginals import Distribution
 from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
 from sapo.sklearn.metrics import flat_accuracy_score
-from sapo.tagger.decoding import lattices
+from sapo.tagger.decoding import (
+    best_tags,
+    encoded_sentence,
+    label_names,
+    sentence_distribution,
+    shown_marginal,
+    tagging_probability,
+)
 from sapo.tagger.file import model_bytes
 from sapo.tagger.tagger import Tagger
 from sapo.training.plan import LabelOptions, Plan, make_plan
@@ -189,34 +196,47 @@ class CrfsuiteTagger:
     ) -> None:
         self.tagger = tagger
         self._prepare, self._to_labels = prepare, to_labels
-        self._tokens: list[Any] = []
+        self._places = {label: place for place, label in enumerate(self.labels())}
+        self.set([])
 
     def set(self, xseq: Any) -> None:
-        """Choose the sequence for `tag`, `probability` and `marginal`."""
-        self._tokens = self._prepare([xseq])[0]
+        """Choose the sequence for `tag`, `probability` and `marginal`, which is encoded and summed over only once."""
+        self._corpus = encoded_sentence(self.tagger.model, self._prepare([xseq])[0])
+        self._sums: Distribution | None = None
+        self._marginals: list[list[float]] = []
 
     def tag(self, xseq: Any = None) -> list[Label]:
         """Return the labels of a sequence, or of the one that was set."""
         if xseq is not None:
             self.set(xseq)
-        return self._to_labels(self.tagger.tag(self._tokens))
+        model = self.tagger.model
+        return self._to_labels(label_names(model, best_tags(model, self._corpus)))
 
     def probability(self, yseq: Sequence[Label]) -> float:
         """Return the probability of these labels for the sequence that was set or tagged last."""
-        if len(yseq) != len(self._tokens):
-            raise DataError(f"there are {len(yseq)} labels for {len(self._tokens)} tokens; give one for each")
-        if not self._tokens:
-            return 1.0
+        tokens = self._corpus.tokens
+        if len(yseq) != tokens:
+            raise DataError(f"there are {len(yseq)} labels for {tokens} tokens; give one for each")
         path = [self._place(label) for label in yseq]
-        (lattice,) = lattices(self.tagger.model, [self._tokens])
-        return distribution(lattice).probability(path)
+        if self.tagger.model.shown:  # several learned labels may be shown as one
+            return tagging_probability(
+                self.tagger.model, self._corpus, 0, [self.tagger.labels[place] for place in path]
+            )
+        return self._distribution().probability(path) if tokens else 1.0
 
     def marginal(self, y: Label, pos: int) -> float:
         """Return the probability of a label at a position of the sequence that was set or tagged last."""
-        if not 0 <= pos < len(self._tokens):
-            raise DataError(f"position {pos} is outside the sequence, which has {len(self._tokens)} tokens")
-        (rows,) = self.tagger.marginal_arrays([self._tokens])
-        return float(rows[pos, self._place(y)])
+        tokens = self._corpus.tokens
+        if not 0 <= pos < tokens:
+            raise DataError(f"position {pos} is outside the sequence, which has {tokens} tokens")
+        if not self._marginals:
+            self._marginals = shown_marginal(self.tagger.model, self._distribution().marginal).tolist()
+        return self._marginals[pos][self._place(y)]
+
+    def _distribution(self) -> Distribution:
+        if self._sums is None:
+            self._sums = sentence_distribution(self.tagger.model, self._corpus, 0, exact=True)
+        return self._sums
 
     def labels(self) -> list[Label]:
         """Return all labels."""
@@ -268,10 +288,10 @@ class CrfsuiteTagger:
         return encoder.feature_names(range(encoder.features))
 
     def _place(self, label: Label) -> int:
-        labels = self.labels()
-        if label not in labels:
-            raise OptionError(f"unknown label {label!r}; known: {', '.join(map(str, labels))}")
-        return labels.index(label)
+        place = self._places.get(label)
+        if place is None:
+            raise OptionError(f"unknown label {label!r}; known: {', '.join(map(str, self._places))}")
+        return place
 
 
 def state_weights(parameters: Parameters, names: Sequence[str], labels: Sequence[Label]) -> dict[Any, float]:
@@ -304,6 +324,7 @@ class CRF(FittedLabeler):
 
     note_: str  # which learner replaced the algorithm, and how they differ
     training_log_: TrainingLog | None = None
+    _crfsuite_tagger: CrfsuiteTagger | None = None  # one object, which keeps what was set
 
     def __init__(
         self,
@@ -403,7 +424,10 @@ class CRF(FittedLabeler):
         """The model with the methods of `pycrfsuite.Tagger`; None before `fit`, as are the following."""
         if not self.__sklearn_is_fitted__():
             return None
-        return CrfsuiteTagger(self._trained(), self._tokens, self._labels)
+        tagger, kept = self._trained(), self._crfsuite_tagger
+        if kept is None or kept.tagger is not tagger:
+            self._crfsuite_tagger = kept = CrfsuiteTagger(tagger, self._tokens, self._labels)
+        return kept
 
     @property
     def classes_(self) -> Any:
@@ -446,6 +470,9 @@ class CRF(FittedLabeler):
 
     def __sklearn_is_fitted__(self) -> bool:
         return super().__sklearn_is_fitted__() or self._file() is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_crfsuite_tagger"}
 
     def _file(self) -> Path | None:
         """Return the model file, if it exists: then `fit` is not needed."""
