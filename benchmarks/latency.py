@@ -16,9 +16,9 @@ from itertools import count
 from typing import Any
 
 import sklearn_crfsuite
-from dropin import features, read
 
 import sapo.compat
+from dropin import features, read
 from sapo import jit
 
 LENGTH = 15  # tokens

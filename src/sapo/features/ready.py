@@ -100,7 +100,7 @@ class Entries:
         return new
 
     def _other(self, token: Token, place: str) -> list[int]:
-        pairs = _pairs(token, place)
+        pairs = feature_pairs(token, place)
         return [self._plain[name] if value == 1 else self.new(name, value) for name, value in pairs]
 
 
@@ -153,7 +153,8 @@ def _place(sentence: int, token: int) -> str:
     return f"sentence {sentence + 1}, token {token + 1}"
 
 
-def _pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:
+def feature_pairs(token: Token, place: str) -> Iterator[tuple[str, float]]:
+    """Yield the name and the value of each feature of a token; `place` begins the message of an error."""
     if isinstance(token, Mapping):
         for key, value in token.items():
             yield from _pair(_text(key, place), value, place)

@@ -5,8 +5,11 @@ warning names the arguments that have no meaning there (`unused`).
 """
 
 import math
+import shutil
 import sys
+import tempfile
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,10 +142,10 @@ def _number(given: dict[str, Any], name: str, default: float) -> float:
 class TrainingLog(Observer):
     """Collect an entry for each iteration: num, loss, feature_norm, active_features, time, and dev with a dev set."""
 
-    def __init__(self, sentences: int, *, verbose: bool = False) -> None:
+    def __init__(self, sentences: int, show: Callable[[str, dict[str, Any]], None] | None = None) -> None:
         self.iterations: list[dict[str, Any]] = []
         self.log: list[str] = []  # a line for each iteration
-        self._sentences, self._verbose = sentences, verbose
+        self._sentences, self._show = sentences, show  # takes the line and the entry of each iteration
 
     @property
     def last_iteration(self) -> dict[str, Any] | None:
@@ -170,8 +173,8 @@ class TrainingLog(Observer):
             line += f" dev={record.dev:.3f}"
         self.iterations.append(entry)
         self.log.append(f"{line}\n")
-        if self._verbose:
-            print(line)
+        if self._show is not None:
+            self._show(f"{line}\n", entry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,10 +291,24 @@ class CrfsuiteTagger:
         return encoder.feature_names(range(encoder.features))
 
     def _place(self, label: Label) -> int:
-        place = self._places.get(label)
+        place = self._places.get(_decoded(label))
         if place is None:
             raise OptionError(f"unknown label {label!r}; known: {', '.join(map(str, self._places))}")
         return place
+
+
+class ModelFile:
+    """The model file of a CRF. A temporary one is written when it is asked for, and removed with this object."""
+
+    def __init__(self, tagger: Tagger | None, path: str | None, *, keep: bool) -> None:
+        self.tagger, self.auto = tagger, path is None
+        self.name = path  # None before `fit`
+        if path is None and tagger is not None:
+            directory = tempfile.mkdtemp(prefix="sapo-")
+            self.name = str(Path(directory) / "model.sapo")
+            tagger.save(self.name)
+            if not keep:
+                weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
 
 
 def state_weights(parameters: Parameters, names: Sequence[str], labels: Sequence[Label]) -> dict[Any, float]:
@@ -324,6 +341,7 @@ class CRF(FittedLabeler):
 
     note_: str  # which learner replaced the algorithm, and how they differ
     training_log_: TrainingLog | None = None
+    _modelfile: "ModelFile | None" = None
     _crfsuite_tagger: CrfsuiteTagger | None = None  # one object, which keeps what was set
 
     def __init__(
@@ -397,7 +415,7 @@ class CRF(FittedLabeler):
             warnings.warn(f"these arguments have no effect with {algorithm!r}: {', '.join(given)}", stacklevel=2)
         pairs, kind = self._pairs(X, y)
         plan = crfsuite_plan(algorithm, arguments, pairs, self._dev_pairs(X_dev, y_dev, kind))
-        log = TrainingLog(len(pairs), verbose=self.verbose)
+        log = self._begin_log(len(pairs))
         # the log prints its own lines; a CRF at its optimum needs no temperature, and python-crfsuite has none
         outcome = self._train(plan, kind, [log], verbose=bool(self.verbose), lines=False, calibrate=False)
         self.training_log_ = log
@@ -405,14 +423,24 @@ class CRF(FittedLabeler):
             outcome.tagger.save(self.model_filename)
         return self
 
+    def _begin_log(self, sentences: int) -> TrainingLog:
+        return TrainingLog(sentences, (lambda line, _: print(line, end="")) if self.verbose else None)
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels of each sequence: an array of lists, or with two dimensions if all have one length."""
+        return _like_numpy(super().predict(X))
+
+    def predict_marginals(self, X: Any) -> Any:
+        """Return the probability of each label, for each token of each sequence, in an array of the same shape."""
+        return _like_numpy(super().predict_marginals(X))
+
     def predict_single(self, xseq: Any) -> list[Label]:
         """Return the labels of one sequence."""
-        found: list[Label] = self.predict([xseq])[0]
-        return found
+        return self._labels(self._trained().tag(self._tokens([xseq])[0]))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[Label, float]]:
         """Return the probability of each label, for each token of one sequence."""
-        found: list[dict[Label, float]] = self.predict_marginals([xseq])[0]
+        found: list[dict[Label, float]] = super().predict_marginals([xseq])[0]
         return found
 
     def score(self, X: Any, y: Any) -> float:
@@ -427,6 +455,15 @@ class CRF(FittedLabeler):
         tagger, kept = self._trained(), self._crfsuite_tagger
         if kept is None or kept.tagger is not tagger:
             self._crfsuite_tagger = kept = CrfsuiteTagger(tagger, self._tokens, self._labels)
+        return kept
+
+    @property
+    def modelfile(self) -> "ModelFile":
+        """The model file; `name` is its path, which is a temporary one without `model_filename`."""
+        tagger, kept = self._trained() if self.__sklearn_is_fitted__() else None, self._modelfile
+        if kept is None or kept.tagger is not tagger:
+            path = None if self.model_filename is None else str(self.model_filename)
+            self._modelfile = kept = ModelFile(tagger, path, keep=bool(self.keep_tempfiles))
         return kept
 
     @property
@@ -472,7 +509,8 @@ class CRF(FittedLabeler):
         return super().__sklearn_is_fitted__() or self._file() is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_crfsuite_tagger"}
+        left_out = ("_crfsuite_tagger", "_modelfile")
+        return {name: value for name, value in super().__getstate__().items() if name not in left_out}
 
     def _file(self) -> Path | None:
         """Return the model file, if it exists: then `fit` is not needed."""
@@ -485,15 +523,31 @@ class CRF(FittedLabeler):
         return super()._trained()
 
     def _pairs(self, X: Any, y: Any, names: tuple[str, str] = ("X", "y")) -> tuple[LabeledSequences, type[Label]]:
+        if isinstance(X, list | tuple) and isinstance(y, list | tuple) and len(X) == len(y):
+            # CRFsuite accepts empty sequences, which say nothing, and bytes as labels
+            both = [(tokens, tags) for tokens, tags in zip(X, y, strict=True) if len(tokens) or len(tags)]
+            X, y = [tokens for tokens, _ in both], [[_decoded(tag) for tag in tags] for _, tags in both]
         pairs, kind = super()._pairs(X, y, names)
-        return list(zip(_features([tokens for tokens, _ in pairs]), [tags for _, tags in pairs], strict=True)), kind
+        return list(
+            zip(feature_sequences([tokens for tokens, _ in pairs]), [tags for _, tags in pairs], strict=True)
+        ), kind
 
     def _tokens(self, X: Any) -> list[list[Any]]:
-        return _features(super()._tokens(X))
+        return feature_sequences(super()._tokens(X))
 
 
-def _features(sequences: list[list[Any]]) -> list[list[Any]]:
+def feature_sequences(sequences: list[list[Any]]) -> list[list[Any]]:
     """Return tokens as lists or dictionaries; CRFsuite also accepts tuples and sets of feature names."""
     if any(isinstance(tokens[0], tuple | set | frozenset) for tokens in sequences if tokens):
         return [[token if isinstance(token, dict | str) else sorted(token) for token in tokens] for tokens in sequences]
     return sequences
+
+
+def _decoded(label: Any) -> Any:
+    """Return a label that is bytes as a string."""
+    return label.decode("utf-8") if isinstance(label, bytes) else label
+
+
+def _like_numpy(sequences: Any) -> Any:
+    """Return sequences of one length as an array with two dimensions, as sklearn-crfsuite does."""
+    return np.array(sequences.tolist(), object)
