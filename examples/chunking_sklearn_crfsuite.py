@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sapo.sklearn import metrics
-from sapo.sklearn.crf import CRF  # was: from sklearn_crfsuite import CRF, metrics
+from sapo.compat import CRF, metrics  # was: from sklearn_crfsuite import CRF, metrics
 
 Token = tuple[str, str, str]  # word, part of speech, chunk
 NEIGHBOURS = (-1, 1)

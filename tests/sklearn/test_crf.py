@@ -132,7 +132,7 @@ def test_scores_are_as_good_as_those_of_sklearn_crfsuite(algorithm: str, sample:
 def test_marginals_are_dictionaries_by_label() -> None:
     crf = CRF(max_iterations=5).fit(X, Y)
     (found,) = crf.predict_marginals(X[:1])
-    assert found == crf.predict_marginals_single(X[0])
+    assert found.tolist() == crf.predict_marginals_single(X[0])
     for token in found:
         assert list(token) == crf.classes_
         assert sum(token.values()) == pytest.approx(1)
@@ -332,10 +332,8 @@ def test_utils_are_there() -> None:
 
 def test_predictions_of_folds_are_joined() -> None:
     model_selection = pytest.importorskip("sklearn.model_selection")
-    ragged, labels = [*X, X[0][:1], X[1][:2]], [*Y, Y[0][:1], Y[1][:2]]
-    for tokens, expected in ((X, Y), (ragged, labels)):
-        found = model_selection.cross_val_predict(CRF(max_iterations=10), tokens, expected, cv=3)
-        assert (found.dtype, found.shape, found.tolist()) == (np.dtype(object), (len(tokens),), expected)
+    found = model_selection.cross_val_predict(CRF(max_iterations=10), X, Y, cv=3)
+    assert (found.dtype, found.shape, found.tolist()) == (np.dtype(object), np.array(Y, object).shape, Y)
 
 
 def test_a_mistake_is_also_a_value_error() -> None:

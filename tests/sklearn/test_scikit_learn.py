@@ -209,7 +209,7 @@ except SapoError as error:
         "SequenceLabeler has no parameter 'nn'; i",
         "this SequenceLabeler is not fitted yet; call fit first",
         "[['DT', 'NN']]",
-        "[list(['A', 'B'])] CRF(max_iterations=5)",
+        "[['A' 'B']] CRF(max_iterations=5)",
         "these metrics need scikit-learn: pip install 'sapo-nlp[sklearn]', or pip install '.[sklearn]' in a clone",
     ]
 

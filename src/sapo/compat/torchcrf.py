@@ -15,7 +15,7 @@ from sapo.errors import OptionError
 from sapo.neural.chains import log_normalizer, top_n
 
 
-class CRF(nn.Module):
+class CRF(nn.Module):  # type: ignore[misc]
     """A linear-chain CRF: `forward` returns log-likelihoods, which are to be maximized, and `decode` the best tags.
 
     Emissions are [T, B, tags], or [B, T, tags] if `batch_first`. A mask has the same two dimensions; it is true for the
