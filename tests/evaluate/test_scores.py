@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conlleval_rules import chunk_ended, chunk_starts, split
 from sapo.errors import SapoError
-from sapo.evaluate.scores import Scores, SpanCounts, score, score_tags
+from sapo.evaluate.scores import Scores, SpanCounts, score
 from sapo.tags.schemes import label_kinds
 from sapo.tags.spans import read_spans
 
@@ -277,16 +277,3 @@ def test_arrays_that_do_not_fit_are_told(
             np.array(predicted, dtype=np.int32),
             np.array(offsets, dtype=np.int64),
         )
-
-
-def test_lists_of_tags_score_as_their_numbers_do() -> None:
-    gold, predicted = [["B-NP", "I-NP", "B-VP", "O"], [], ["B-NP"]], [["B-NP", "I-NP", "O", "O"], [], ["B-VP"]]
-    scores = score_tags(gold, predicted)
-    assert scores.overall == SpanCounts(gold=3, found=2, correct=1)
-    assert (scores.accuracy, scores.main) == (0.6, ("F1", 0.4))
-
-
-@pytest.mark.parametrize(("predicted", "words"), [([["O"]], "2 sentences"), ([["O"], ["O", "O"]], "sentence 2")])
-def test_lists_of_tags_must_have_the_same_lengths(predicted: list[list[str]], words: str) -> None:
-    with pytest.raises(SapoError, match=words):
-        score_tags([["O"], ["O"]], predicted)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sapo.errors import SapoError
+from sapo.errors import DataError, SapoError
+from sapo.features import ready
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.ready import FeatureEncoder, build_feature_encoder
 
@@ -174,3 +175,43 @@ def test_a_bad_feature_is_told_with_sentence_and_token(token: Any, complaint: st
             refuse()
         assert str(told.value).startswith("sentence 2, token 3: ")
         assert complaint in str(told.value)
+
+
+def _remembering() -> tuple[list[list[Any]], list[list[Any]]]:
+    train = [[{"word": "the", "n": 2.5}, ["word:cat"]], [{"word": "dog", "up": True}]]
+    others = [[{"word": "the", "n": 0}, {"word": "new"}], [["word:dog", "x"], {"up": 1, "n": -1.5}], [{"word": "dog"}]]
+    return train, others
+
+
+def test_what_an_encoder_remembers_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    train, others = _remembering()
+    for most in (ready.REMEMBERED, 1):  # with 1, everything is forgotten after each call
+        monkeypatch.setattr(ready, "REMEMBERED", most)
+        encoder, _ = ready.build_feature_encoder(train, np.zeros(3, np.int32))
+        for sentences in [[one] for one in (*others, *train, *others)] + [others, train]:
+            fresh = ready.FeatureEncoder(encoder.names).encode(sentences)
+            found = encoder.encode(sentences)
+            for name in ("offsets", "row_offsets", "rows", "values"):
+                assert getattr(found, name).tolist() == getattr(fresh, name).tolist()
+    with pytest.raises(DataError):
+        encoder.encode([[{"word": object()}]])
+    assert encoder.encode(train).rows.tolist() == ready.FeatureEncoder(encoder.names).encode(train).rows.tolist()
+
+
+def test_a_growing_encoder_does_not_remember_that_a_feature_was_unknown() -> None:
+    train, others = _remembering()
+    growing = ready.build_feature_encoder(train, np.zeros(3, np.int32))[0].growing()
+    before = growing.encode(others[:1]).rows
+    growing.grow(others[:1], np.zeros(2, np.int32))
+    assert len(growing.encode(others[:1]).rows) == len(before) + 1
+
+
+def test_threads_share_an_encoder() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    train, others = _remembering()
+    encoder, _ = ready.build_feature_encoder(train, np.zeros(3, np.int32))
+    many = [[[{"word": f"w{number % 7}"}, *others[number % 3]]] for number in range(300)]
+    expected = [ready.FeatureEncoder(encoder.names).encode(one).rows.tolist() for one in many]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda one: encoder.encode(one).rows.tolist(), many)) == expected
