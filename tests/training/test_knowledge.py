@@ -269,3 +269,15 @@ def test_a_damaged_header_is_refused(header: Any) -> None:
     arrays = {**KNOWLEDGE.arrays(), **Knowledge("word", {"label": CLUSTERS}).arrays()}
     with pytest.raises((ValueError, KeyError, TypeError)):
         Knowledge.from_arrays(header, arrays)
+
+
+def test_unlabeled_text_follows_the_encoding(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    lines = [f"die {color} {thing} schläft .\n" for color in ("graue", "grüne") for thing in ("Bär", "Kuh")] * 40
+    text, data = tmp_path / "raw.txt", tmp_path / "train.txt"
+    text.write_bytes("".join(lines).encode("latin-1"))
+    data.write_bytes("die O\nBär B-X\n\n".encode("latin-1"))
+    for _ in range(2):  # the second time from the cache
+        tagger = sapo.train(data, unlabeled=text, encoding="latin-1", template="ner", epochs=2)
+        (clusters,) = tagger.model.encoder.templates.knowledge.columns.values()
+        assert clusters.find("schläft") is not None

@@ -333,7 +333,7 @@ def with_clusters(plan: Plan, show: Quiet) -> Plan:
         return plan
     from sapo.training.unlabeled import clusters_of  # which few runs need
 
-    made = clusters_of(plan.unlabeled, show.say, show.hint)
+    made = clusters_of(plan.unlabeled, show.say, show.hint, plan.reading.get("encoding"))
     return dataclasses.replace(plan, clusters=(*plan.clusters, made), unlabeled=())
 
 

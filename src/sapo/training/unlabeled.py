@@ -21,23 +21,28 @@ UNUSED = 30 * 86400  # seconds after which kept clusters are removed
 NAME = "clusters-{}.txt.gz"
 
 
-def clusters_of(texts: Sequence[str | Path], say: Callable[[str], None], hint: Callable[[str], None]) -> Clusters:
+def clusters_of(
+    texts: Sequence[str | Path],
+    say: Callable[[str], None],
+    hint: Callable[[str], None],
+    encoding: str | None = None,
+) -> Clusters:
     """Return the clusters of the words of some texts: files, or directories of text files.
 
     They are kept in the cache directory of the user, by the content of the texts. `say` is called with what was made,
-    `hint` with how far the work is.
+    `hint` with how far the work is. `encoding` is that of files that are not UTF-8.
     """
     hint("reading unlabeled text")
     names = ", ".join(map(str, texts))
     files = [path for text in texts for path in (files_below(text) if Path(text).is_dir() else [text])]
-    kept = _kept_at(files)
+    kept = _kept_at(files, encoding)
     if kept is not None and kept.is_file():
         with suppress(SapoError, OSError):  # a damaged file is made again
             found = Clusters.read(kept)
             os.utime(kept)
             say(f"word clusters of {names}: {len(found):,} words, made in an earlier run")
             return found
-    words = cluster_words((block for path in files for block in read_text(path)[1]), watch=hint)
+    words = cluster_words((block for path in files for block in read_text(path, encoding=encoding)[1]), watch=hint)
     found = Clusters({one.word: one.bits for one in words})
     say(f"word clusters of {names}: {len(found):,} words in {len({one.bits for one in words}):,} clusters")
     if kept is not None:
@@ -49,11 +54,12 @@ def clusters_of(texts: Sequence[str | Path], say: Callable[[str], None], hint: C
     return found
 
 
-def _kept_at(files: Sequence[str | Path]) -> Path | None:
+def _kept_at(files: Sequence[str | Path], encoding: str | None) -> Path | None:
     """Return where the clusters of these files are kept, or None if one of them is standard input."""
     if "-" in map(str, files):
         return None
     digest = hashlib.sha256(Path(clustering.__file__).read_bytes())
+    digest.update((encoding or "").encode())
     for path in files:
         digest.update(f"\n{Path(path).suffix}\n".encode())
         for chunk in read_chunks(path):
