@@ -26,7 +26,7 @@ GROUPS = {
     "Start": {"quickstart": "quickstart", "demo": "demo"},
     "Data": {"check": "check", "convert": "convert", "cluster": "cluster"},
     "Train": {"train": "train", "distil": "distil", "teach": "teach"},
-    "Use": {"tag": "tag", "pipeline": "pipeline", "ud": "ud", "rerank": "rerank", "serve": "serve"},
+    "Use": {"tag": "tag", "pipeline": "pipeline", "ud": "ud", "rerank": "rerank", "edits": "edits", "serve": "serve"},
     "Judge": {"eval": "evaluate", "errors": "errors", "compare": "compare", "explain": "explain"},
     "Models": {"inspect": "inspect", "calibrate": "calibrate", "prune": "prune", "warm-up": "demo"},
 }
