@@ -23,7 +23,7 @@ def rerank_command() -> None:
 @rerank_command.command("train")
 @click.argument("lists", metavar="LISTS")
 @click.option("--output", "-o", default="reranker.sapo", show_default=True, metavar="FILE", help="Where to write.")
-@click.option("--epochs", "-e", type=int, metavar="N", help="Epochs (passes over the lists). Default: 15.")
+@click.option("--epochs", "-e", type=int, metavar="N", help="Epochs (passes over the lists). Default: 10.")
 @click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
 @quiet_option
 def train_command(lists: str, output: str, epochs: int | None, seed: int, quiet: bool) -> None:

@@ -2,7 +2,7 @@
 
 from sapo.evaluate.calibration import Reliability, reliability, reliability_table
 from sapo.evaluate.comparison import Comparison, compare, compare_taggings, comparison_json, comparison_text
-from sapo.evaluate.scores import FeatureCounts, Scores, SpanCounts, count_features, score
+from sapo.evaluate.scores import FeatureCounts, Scores, SpanCounts, count_features, score, score_tags
 from sapo.evaluate.significance import (
     Randomization,
     SentenceCounts,
@@ -30,6 +30,7 @@ __all__ = [
     "reliability",
     "reliability_table",
     "score",
+    "score_tags",
     "span_counts",
     "token_counts",
 ]

@@ -291,7 +291,7 @@ def score(
     wrong_so_far = np.append(0, np.cumsum(wrong))
     correct_sentences = np.count_nonzero(wrong_so_far[offsets[1:]] == wrong_so_far[offsets[:-1]])
 
-    with_spans = looks_like_spans(labels)
+    with_spans = looks_like_spans(labels) or set(labels) == {"O"}  # a file in which no span was found or marked
     types: dict[str, SpanCounts] = {}
     scheme = None
     if with_spans:
@@ -313,6 +313,29 @@ def score(
         scheme=scheme,
         features=count_features(labels, gold, predicted),
     )
+
+
+def score_tags(y_true: Sequence[Sequence[str]], y_pred: Sequence[Sequence[str]], *, strict: bool = False) -> Scores:
+    """Compare lists of predicted tags with lists of gold tags, sentence by sentence.
+
+    >>> scores = score_tags([["B-PER", "I-PER", "O"], ["O"]], [["B-PER", "I-PER", "O"], ["B-PER"]])
+    >>> scores.f1, scores.accuracy
+    (0.6666666666666666, 0.75)
+    """
+    if len(y_true) != len(y_pred):
+        raise DataError(f"score_tags: {len(y_true)} gold sentences but {len(y_pred)} predicted ones; give one for each")
+    for number, (gold, found) in enumerate(zip(y_true, y_pred, strict=True), 1):
+        if isinstance(gold, str) or isinstance(found, str):
+            raise DataError(f"score_tags: sentence {number} is a string; give a list of tags for each sentence")
+        if len(gold) != len(found):
+            raise DataError(f"score_tags: sentence {number} has {len(gold)} gold tags but {len(found)} predicted ones")
+    places: dict[str, int] = {}
+    numbers = [
+        np.array([places.setdefault(str(tag), len(places)) for tags in sentences for tag in tags], np.int32)
+        for sentences in (y_true, y_pred)
+    ]
+    offsets = np.cumsum([0, *map(len, y_true)])
+    return score(list(places), numbers[0], numbers[1], offsets, strict=strict)
 
 
 def _count_by_type(kinds: LabelKinds, gold: Spans, found: Spans, tokens: int) -> dict[str, SpanCounts]:

@@ -265,7 +265,7 @@ class StructureEpoch:
     rate: float
     right: float  # share of the samples whose best candidate was the oracle
     candidates: float  # mean number
-    loss: float  # mean of -log P(oracle), where the oracle is among the candidates or would be the next one
+    loss: float  # mean of -log P(oracle); an oracle that was not found counts as LEAST
     score: float | None = None  # what `evaluate` returned
 
 
@@ -324,8 +324,9 @@ def _learn_epoch(
                 raise out_of_bounds(epoch, settings)
             amounts = weigh(Sample(structure, number, candidates, oracle, weights))
             parts, coefficients = part_coefficients(candidates, oracle, amounts)
-            right += not len(parts) or not len(np.setxor1d(candidates.of(0), oracle))
-            loss -= math.log(max(_share_of(oracle, candidates, amounts), LEAST)) if regularized else 0.0
+            rank = _rank_of(oracle, candidates)
+            right += rank == 0
+            loss -= math.log(max(amounts[rank] if rank >= 0 else 0.0, LEAST)) if regularized else 0.0
             if len(parts):
                 weights.add(structure.rows(number, parts), rate * coefficients)
         searched += len(candidates.scores)
@@ -358,10 +359,11 @@ def part_coefficients(candidates: PartCandidates, oracle: Longs, amounts: Double
     return parts[kept], coefficients[kept]
 
 
-def _share_of(oracle: Longs, candidates: PartCandidates, amounts: Doubles) -> float:
-    """Return the probability of the candidate that is the oracle; 0 if none is."""
+def _rank_of(oracle: Longs, candidates: PartCandidates) -> int:
+    """Return the place of the candidate that is the oracle; -1 if none is."""
     gold = np.sort(oracle)
-    for k, amount in enumerate(amounts.tolist()):
-        if len(candidates.of(k)) == len(gold) and np.array_equal(np.sort(candidates.of(k)), gold):
-            return float(amount)
-    return 0.0
+    for k in range(len(candidates.scores)):
+        parts = candidates.of(k)
+        if len(parts) == len(gold) and (np.sort(parts) == gold).all():
+            return k
+    return -1

@@ -38,7 +38,9 @@ WORD, UPOS, TAG, FEATS, SUFFIX = range(5)
 BITS = 60
 ALL_BITS = (1 << BITS) - 1
 COUNTED = 7  # dependents, at most
-MOST_TEMPLATE = 4  # values
+NEAR = 7  # classes of distances
+NUMBERS = NEAR * NEAR  # that have codes, at least
+TEMPLATE_VALUES = 4  # at most
 
 # What templates name, in the order in which `_values` writes it.
 VALUES = (
@@ -51,7 +53,7 @@ VALUES = (
     *("s1.left.tag", "s1.left.relation"),
     *("s1.right.word", "s1.right.tag", "s1.right.relation", "s1.right2.tag"),
     *("b0.left.word", "b0.left.tag", "b0.left.relation", "b0.left2.tag"),
-    *("s0-b0", "s1-s0"),  # distances
+    *("s0-b0", "s1-s0", "s1-s0-b0"),  # distances; the last is both
     *("s0.lefts", "s0.rights", "s1.lefts", "s1.rights", "b0.lefts"),  # numbers of dependents
 )
 TEMPLATES = tuple(
@@ -142,7 +144,7 @@ TEMPLATES = tuple(
     s1.tag s0.word b0.tag
     s1.tag s0.tag b0.word
     s0.word b0.tag b1.tag
-    s1.upos s0.upos b0.upos s0-b0 s1-s0
+    s1.upos s0.upos b0.upos s1-s0-b0
     s1.word s1.right.relation s0.upos s0.word
 """.strip().splitlines()
 )
@@ -156,8 +158,7 @@ def code_of(kind: str, text: str) -> int:
 
 def _template_table() -> tuple[Longs, Longs]:
     """Return the numbers of the values of each template, filled up with that of nothing, and its code."""
-    width = max(len(template.split()) for template in TEMPLATES)
-    table = np.full((len(TEMPLATES), width), len(VALUES), np.int64)
+    table = np.full((len(TEMPLATES), TEMPLATE_VALUES), len(VALUES), np.int64)
     for t, template in enumerate(TEMPLATES):
         for i, name in enumerate(template.split()):
             table[t, i] = VALUES.index(name)
@@ -172,7 +173,7 @@ class Grammar(NamedTuple):
 
     table: Longs  # [templates, most values] the values of each template
     templates: Longs  # [templates] codes
-    numbers: Longs  # [relations + 1, or more] codes of small numbers and, one up, of relations
+    numbers: Longs  # [relations + 1, or more] codes of relations, which count from 1 here, and of small numbers
     starts: Ints  # [tags, tags, 3] where the relations of a head, a dependent and a direction begin in `relations`
     ends: Ints  # [tags, tags, 3]
     relations: Ints
@@ -202,6 +203,7 @@ class Beam(NamedTuple):
     seen: Longs  # [width, 2] a code of the values of each state in the beam, and the first state with the same values
     actions: Floats  # [width, ACTIONS] the scores of each
     labels: Floats  # [width, most relations of two pairs of tags] and of LEFT and then RIGHT with each relation
+    places: Longs  # as many
     found: Doubles  # [width] scores of the best actions
     choices: Longs  # [width, 3] and what they are: state, action, relation
 
@@ -223,9 +225,8 @@ def _near(distance: int) -> int:
 
 
 @kernel
-def _values(first: int, state: int, states: Ints, forest: Forest, numbers: Longs, values: Longs) -> None:
+def _values(first: int, state: int, states: Ints, codes: Longs, numbers: Longs, values: Longs) -> None:
     """Write the codes of everything that templates look at, each turned by its place."""
-    codes = forest.codes
     tail = states[state, TAIL]
     s0 = states[state, S0]
     s1 = states[tail, S0]
@@ -258,62 +259,76 @@ def _values(first: int, state: int, states: Ints, forest: Forest, numbers: Longs
     values[k + 20] = codes[first + states[state, B0_LEFT], TAG]
     values[k + 21] = numbers[states[state, B0_LEFT_RELATION]]
     values[k + 22] = codes[first + states[state, B0_LEFT2], TAG]
-    values[k + 23] = numbers[_near(b0 - s0) if s0 > 0 else 0]
-    values[k + 24] = numbers[_near(s0 - s1) if s1 > 0 else 0]
-    values[k + 25] = numbers[min(states[state, S0_LEFTS], COUNTED)]
-    values[k + 26] = numbers[min(states[state, S0_RIGHTS], COUNTED)]
-    values[k + 27] = numbers[min(states[tail, S0_LEFTS], COUNTED)]
-    values[k + 28] = numbers[min(states[tail, S0_RIGHTS], COUNTED)]
-    values[k + 29] = numbers[min(states[state, B0_LEFTS], COUNTED)]
-    for i in range(k + 30):
+    between = _near(b0 - s0) if s0 > 0 else 0
+    before = _near(s0 - s1) if s1 > 0 else 0
+    values[k + 23] = numbers[between]
+    values[k + 24] = numbers[before]
+    values[k + 25] = numbers[NEAR * before + between]
+    values[k + 26] = numbers[min(states[state, S0_LEFTS], COUNTED)]
+    values[k + 27] = numbers[min(states[state, S0_RIGHTS], COUNTED)]
+    values[k + 28] = numbers[min(states[tail, S0_LEFTS], COUNTED)]
+    values[k + 29] = numbers[min(states[tail, S0_RIGHTS], COUNTED)]
+    values[k + 30] = numbers[min(states[state, B0_LEFTS], COUNTED)]
+    for i in range(k + 31):
         values[i] = _turned(values[i], i + 1)
-    values[k + 30] = 0
+    values[k + 31] = 0
 
 
 @kernel
-def _hash(grammar: Grammar, values: Longs, hashes: Longs) -> None:
+def _hash(table: Longs, templates: Longs, mask: int, values: Longs, hashes: Longs) -> None:
     """Write where the weights of each feature begin."""
-    table = grammar.table
     for t in range(len(table)):
-        code = grammar.templates[t]
-        for i in range(table.shape[1]):
-            code ^= values[table[t, i]]
-        hashes[t] = code & grammar.mask
+        code = templates[t] ^ values[table[t, 0]] ^ values[table[t, 1]] ^ values[table[t, 2]] ^ values[table[t, 3]]
+        hashes[t] = code & mask
+
+
+@kernel
+@inlined
+def relation_row(hash: int, action: int, relation: int) -> int:
+    """Return the place of the weight of an action with a relation."""
+    return hash + ACTIONS + 2 * relation + action - LEFT
 
 
 @kernel
 def _score(
-    where: int,
-    left: tuple[int, int],  # the relations that LEFT may have: from, to
-    right: tuple[int, int],
-    grammar: Grammar,
+    hashes: Longs,  # [templates]
+    lefts: Ints,  # the relations that LEFT may have
+    rights: Ints,
     v: Floats,
-    beam: Beam,
+    places: Longs,  # work
+    actions: Floats,  # [ACTIONS] out
+    labels: Floats,  # out
 ) -> None:
     """Add up the weights of the actions in a state, and of LEFT and then RIGHT with each relation."""
-    hashes, relations = beam.hashes, grammar.relations
-    actions = beam.actions[where]
-    labels = beam.labels[where]
-    lefts = left[1] - left[0]
-    rights = right[1] - right[0]
-    zero = np.float32(0)
-    shift, to_left, to_right = zero, zero, zero
-    for i in range(lefts + rights):
-        labels[i] = zero
-    for t in range(len(hashes)):
-        row = hashes[t]
-        shift += v[row]
-        to_left += v[row + 1]
-        to_right += v[row + 2]
-        row += ACTIONS
-        for i in range(lefts):
-            labels[i] += v[row + 2 * relations[left[0] + i]]
-        row += 1
-        for i in range(rights):
-            labels[lefts + i] += v[row + 2 * relations[right[0] + i]]
+    count = len(lefts) + len(rights)
+    for i in range(len(lefts)):
+        places[i] = relation_row(0, LEFT, lefts[i])
+    for i in range(len(rights)):
+        places[len(lefts) + i] = relation_row(0, RIGHT, rights[i])
+    for i in range(count):
+        labels[i] = 0.0
+    shift, left, right = np.float32(0), np.float32(0), np.float32(0)
+    t = 0
+    while t + 4 <= len(hashes):  # four features at a time: they come from memory together
+        a, b, c, d = hashes[t], hashes[t + 1], hashes[t + 2], hashes[t + 3]
+        shift += (v[a] + v[b]) + (v[c] + v[d])
+        left += (v[a + LEFT] + v[b + LEFT]) + (v[c + LEFT] + v[d + LEFT])
+        right += (v[a + RIGHT] + v[b + RIGHT]) + (v[c + RIGHT] + v[d + RIGHT])
+        for i in range(count):
+            p = places[i]
+            labels[i] += (v[a + p] + v[b + p]) + (v[c + p] + v[d + p])
+        t += 4
+    while t < len(hashes):
+        a = hashes[t]
+        shift += v[a]
+        left += v[a + LEFT]
+        right += v[a + RIGHT]
+        for i in range(count):
+            labels[i] += v[a + places[i]]
+        t += 1
     actions[SHIFT] = shift
-    actions[LEFT] = to_left
-    actions[RIGHT] = to_right
+    actions[LEFT] = left
+    actions[RIGHT] = right
 
 
 @kernel
@@ -379,9 +394,8 @@ def _relations_of(state: int, n: int, first: int, grammar: Grammar, forest: Fore
 
 
 @kernel
-def _offer(score: float, state: int, action: int, relation: int, count: int, beam: Beam) -> int:
+def _offer(score: float, state: int, action: int, relation: int, count: int, found: Doubles, choices: Longs) -> int:
     """Put an action among the best of this step, if it is one of them; return how many there are."""
-    found, choices = beam.found, beam.choices
     width = len(found)
     if count == width and not score > found[count - 1]:
         return count
@@ -422,6 +436,8 @@ def search_beam(
     is better than the gold state by the most (maximum violation: Huang, Fayong and Guo 2012).
     """
     states, scores, begins, counts, gold = beam.states, beam.scores, beam.begins, beam.counts, beam.gold
+    values, hashes, seen, actions, labels = beam.values, beam.hashes, beam.seen, beam.actions, beam.labels
+    found, choices, lists, numbers = beam.found, beam.choices, grammar.relations, grammar.numbers
     first = forest.offsets[sentence]
     n = forest.offsets[sentence + 1] - first - 4
     steps = 2 * n
@@ -446,31 +462,30 @@ def search_beam(
         for i in range(counts[step]):
             state = begins[step] + i
             a, b, c, d = _relations_of(state, n, first, grammar, forest, states)
-            _values(first, state, states, forest, grammar.numbers, beam.values)
+            _values(first, state, states, forest.codes, numbers, values)
             code = states[state, B0]
-            for k in range(len(beam.values)):
-                code ^= beam.values[k]
+            for k in range(len(values)):
+                code ^= values[k]
             # Most states differ from others only in what no template looks at: then their actions score the same.
             same = i
             for j in range(i):
-                if beam.seen[j, 0] == code:
-                    same = beam.seen[j, 1]
+                if seen[j, 0] == code:
+                    same = seen[j, 1]
                     break
-            beam.seen[i, 0] = code
-            beam.seen[i, 1] = same
+            seen[i, 0] = code
+            seen[i, 1] = same
             if same == i:
-                _hash(grammar, beam.values, beam.hashes)
-                _score(i, (a, b), (c, d), grammar, v, beam)
+                _hash(grammar.table, grammar.templates, grammar.mask, values, hashes)
+                _score(hashes, lists[a:b], lists[c:d], v, beam.places, actions[i], labels[i])
             base = scores[state]
-            actions, labels = beam.actions[same], beam.labels[same]
             if states[state, B0] <= n:
-                count = _offer(base + scale * float(actions[SHIFT]), state, SHIFT, 0, count, beam)
+                count = _offer(base + scale * float(actions[same, SHIFT]), state, SHIFT, 0, count, found, choices)
             for k in range(b - a):
-                score = base + scale * (float(actions[LEFT]) + float(labels[k]))
-                count = _offer(score, state, LEFT, grammar.relations[a + k], count, beam)
+                score = base + scale * (float(actions[same, LEFT]) + float(labels[same, k]))
+                count = _offer(score, state, LEFT, lists[a + k], count, found, choices)
             for k in range(d - c):
-                score = base + scale * (float(actions[RIGHT]) + float(labels[b - a + k]))
-                count = _offer(score, state, RIGHT, grammar.relations[c + k], count, beam)
+                score = base + scale * (float(actions[same, RIGHT]) + float(labels[same, b - a + k]))
+                count = _offer(score, state, RIGHT, lists[c + k], count, found, choices)
         action, relation = SHIFT, 0
         if learning:
             action = static_oracle(gold[step], n, first, forest, last, states)
@@ -480,10 +495,10 @@ def search_beam(
         counts[step + 1] = count
         gold[step + 1] = -1
         for i in range(count):
-            state = beam.choices[i, 0]
-            _apply(state, beam.choices[i, 1], beam.choices[i, 2], used, states)
-            scores[used] = beam.found[i]
-            if in_beam and state == gold[step] and beam.choices[i, 1] == action and beam.choices[i, 2] == relation:
+            state = choices[i, 0]
+            _apply(state, choices[i, 1], choices[i, 2], used, states)
+            scores[used] = found[i]
+            if in_beam and state == gold[step] and choices[i, 1] == action and choices[i, 2] == relation:
                 gold[step + 1] = used
             used += 1
         if learning and gold[step + 1] < 0:
@@ -497,16 +512,16 @@ def search_beam(
                 worst = scores[begins[step + 1]] - scores[used]
                 end = step + 1
             used += 1
-    return end
+    return int(end)
 
 
 @kernel
 def score_action(
     first: int, state: int, action: int, relation: int, grammar: Grammar, forest: Forest, v: Floats, beam: Beam
 ) -> float:
-    """Return the score of one action in a state, added up as in `_score`."""
-    _values(first, state, beam.states, forest, grammar.numbers, beam.values)
-    _hash(grammar, beam.values, beam.hashes)
+    """Return the score of one action in a state."""
+    _values(first, state, beam.states, forest.codes, grammar.numbers, beam.values)
+    _hash(grammar.table, grammar.templates, grammar.mask, beam.values, beam.hashes)
     score, label = np.float32(0), np.float32(0)
     for t in range(len(beam.hashes)):
         score += v[beam.hashes[t] + action]
@@ -516,18 +531,16 @@ def score_action(
 
 
 @kernel
-@inlined
-def relation_row(hash: int, action: int, relation: int) -> int:
-    """Return the place of the weight of an action with a relation."""
-    return hash + ACTIONS + 2 * relation + action - LEFT
+def trace(first: int, states: Ints, parts: Longs) -> None:
+    """Write the parts of candidates, each of which ends in a state from `first` on.
 
-
-@kernel
-def trace(state: int, states: Ints, parts: Longs) -> None:
-    """Write the states from the first one, which is left out, to this one. A part is an action: the state it led to."""
-    for i in range(len(parts) - 1, -1, -1):
-        parts[i] = state
-        state = states[state, PARENT]
+    A part is an action in a state. Its number is the state that it led to.
+    """
+    for k in range(len(parts)):
+        state = first + k
+        for i in range(parts.shape[1] - 1, -1, -1):
+            parts[k, i] = state
+            state = states[state, PARENT]
 
 
 @kernel
@@ -545,22 +558,24 @@ def read_tree(state: int, n: int, states: Ints, heads: Longs, relations: Longs) 
 
 
 @kernel
-def part_rows(sentence: int, parts: Longs, grammar: Grammar, forest: Forest, beam: Beam, rows: Longs) -> int:
+def part_rows(
+    sentence: int, parts: Longs, grammar: Grammar, forest: Forest, beam: Beam, rows: Longs, offsets: Longs
+) -> None:
     """Write the rows of the features of some actions: of the action, and unless it is SHIFT, with its relation."""
     first = forest.offsets[sentence]
     used = 0
     for i in range(len(parts)):
         action = beam.states[parts[i], ACTION]
         relation = beam.states[parts[i], RELATION]
-        _values(first, beam.states[parts[i], PARENT], beam.states, forest, grammar.numbers, beam.values)
-        _hash(grammar, beam.values, beam.hashes)
+        _values(first, beam.states[parts[i], PARENT], beam.states, forest.codes, grammar.numbers, beam.values)
+        _hash(grammar.table, grammar.templates, grammar.mask, beam.values, beam.hashes)
         for t in range(len(beam.hashes)):
             rows[used] = beam.hashes[t] + action
             used += 1
             if action != SHIFT:
                 rows[used] = relation_row(beam.hashes[t], action, relation)
                 used += 1
-    return used
+        offsets[i + 1] = used
 
 
 def open_beam(longest: int, width: int, most_relations: int, *, learning: bool) -> Beam:
@@ -578,6 +593,7 @@ def open_beam(longest: int, width: int, most_relations: int, *, learning: bool) 
         seen=np.zeros((width, 2), np.int64),
         actions=np.zeros((width, ACTIONS), np.float32),
         labels=np.zeros((width, max(1, 2 * most_relations)), np.float32),
+        places=np.zeros(max(1, 2 * most_relations), np.int64),
         found=np.zeros(width),
         choices=np.zeros((width, 3), np.int64),
     )

@@ -60,6 +60,19 @@ class Tagger:
         """
         save_model(self.model, path)
 
+    @classmethod
+    def from_pretrained(cls, name: str, *, revision: str | None = None) -> "Tagger":
+        """Load a tagger from a repository of the Hugging Face hub, or from a directory with its files."""
+        from sapo.tagger.hub import from_pretrained
+
+        return from_pretrained(name, revision=revision)
+
+    def push_to_hub(self, name: str, *, private: bool = False) -> str:
+        """Upload the model, with a card made from its record, to a repository of the hub; return its address."""
+        from sapo.tagger.hub import push_to_hub
+
+        return push_to_hub(self, name, private=private)
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a token: ('word',) for strings, ('word', 'pos') for pairs, () for ready-made features."""

@@ -8,6 +8,7 @@ True
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from sapo.learn.structured import FlatWeights, PartCandidates, PartRows, PartStr
 from sapo.search import transitions
 from sapo.search.transitions import (
     ACTIONS,
-    COUNTED,
+    NUMBERS,
     SHIFT,
     TEMPLATES,
     TO_LEFT,
@@ -45,6 +46,8 @@ WIDTH = 8
 BITS = 23  # of hashes: 8 million weights
 MOST_BITS = 28
 MOST_RELATIONS = 2000
+LEAST_LIFTED = 5  # times that a relation of lifted words must occur; rare ones cost time and are seldom right
+MARGIN = math.log(1000)  # leave out candidates that are this many times less probable than the best one
 RATE, N = 0.02, 5  # chosen on the dev files of three treebanks
 SOME_FEATS = ("Case", "VerbForm", "PronType")  # make a tag where there is no XPOS
 WORK = 20  # a transition costs as much as this many tokens of a tagger
@@ -77,7 +80,7 @@ class Encoder:
         self.relations, self.tags, self.bits = tuple(relations), tuple(tags), bits
         self.number_of = {tag: number for number, tag in enumerate(tags, ROOT + 1)}
         self.lists = lists
-        numbers = [code_of("number", str(i)) for i in range(max(len(self.relations), COUNTED) + 1)]
+        numbers = [code_of("number", str(i)) for i in range(max(len(self.relations) + 1, NUMBERS))]
         self.grammar = Grammar(
             transitions.TABLE, transitions.TEMPLATE_CODES, np.array(numbers, np.int64), *lists, (1 << bits) - 1
         )
@@ -96,10 +99,7 @@ class Encoder:
     @classmethod
     def of(cls, sentences: Sequence[TreeSentence], trees: Sequence[Tree], bits: int) -> "Encoder":
         """Return what training sentences and their projective trees teach."""
-        counts: dict[str, int] = {}
-        for tree in trees:
-            for relation in tree.relations:
-                counts[relation] = counts.get(relation, 0) + 1
+        counts = Counter(relation for tree in trees for relation in tree.relations)
         relations = sorted(counts, key=lambda relation: (-counts[relation], relation))
         tags = sorted({tag for sentence in sentences for tag in sentence.upos})
         number = {relation: i for i, relation in enumerate(relations)}
@@ -196,23 +196,20 @@ class TreeStructure(PartStructure):
 
     def search(self, sample: int, weights: FlatWeights, n: int) -> PartCandidates:
         first, count = self.best_states(sample, weights)
-        found = min(n, count)
-        parts = np.empty((found, self.end), np.int64)
-        for k in range(found):
-            trace(first + k, self.beam.states, parts[k])
-        return PartCandidates(
-            parts.reshape(-1), np.arange(found + 1) * self.end, self.beam.scores[first : first + found].copy()
-        )
+        scores = self.beam.scores[first : first + min(n, count)]
+        scores = scores[scores >= scores[0] - MARGIN]
+        parts = np.empty((len(scores), self.end), np.int64)
+        trace(first, self.beam.states, parts)
+        return PartCandidates(parts.reshape(-1), np.arange(len(scores) + 1) * self.end, scores)
 
     def oracle(self, sample: int) -> Longs:
         return self.beam.gold[1 : self.end + 1].copy()
 
     def rows(self, sample: int, parts: Longs) -> PartRows:
-        sizes = np.where(self.beam.states[parts, transitions.ACTION] == SHIFT, 1, 2) * len(TEMPLATES)
-        offsets = offsets_of(sizes)
-        rows = np.empty(int(offsets[-1]), np.int64)
-        part_rows(sample, parts, self.encoder.grammar, self.forest, self.beam, rows)
-        return PartRows(rows, offsets)
+        rows = np.empty(2 * len(TEMPLATES) * len(parts), np.int64)
+        offsets = np.zeros(len(parts) + 1, np.int64)
+        part_rows(sample, parts, self.encoder.grammar, self.forest, self.beam, rows, offsets)
+        return PartRows(rows[: offsets[-1]], offsets)
 
     def tree(self, sample: int, state: int) -> Tree:
         """Return the tree that the actions up to a state made, with lifted words where they belong."""
@@ -267,7 +264,7 @@ class Parser:
                     raise DataError(f"sentence {number}: the relation {relation!r} must not contain '{LIFTED}'")
             trees.append(tree)
         jit.prepare(tokens=WORK * width * epochs * sum(map(len, sentences)))
-        trees = [lifted(tree) for tree in trees]
+        trees = _without_rare([lifted(tree) for tree in trees])
         if (kinds := len({relation for tree in trees for relation in tree.relations})) > MOST_RELATIONS:
             raise DataError(f"there are {kinds} relations; at most {MOST_RELATIONS} can be learned")
         encoder = Encoder.of(sentences, trees, bits)
@@ -279,8 +276,12 @@ class Parser:
             parser.weights = FlatWeights.of(values)
             return parser.las(dev or ())
 
+        finished = 0
+
         def watch(epoch: int, done: int, of: int) -> None:
-            if progress is not None and done == of:
+            nonlocal finished
+            if progress is not None and done == of and finished < epoch:
+                finished = epoch
                 progress(f"epoch {epoch} of {epochs}: {done} sentences")
 
         learn_structure(structure, weights, settings, learner=learner, evaluate=evaluate if dev else None, watch=watch)
@@ -408,6 +409,15 @@ class Parser:
         weights = np.zeros(encoder.size, np.float32)
         weights[rows] = values
         return cls(encoder, weights, width)
+
+
+def _without_rare(trees: Sequence[Tree]) -> list[Tree]:
+    """Return trees in which words stay lifted whose relations of lifted words are rare."""
+    counts = Counter(relation for tree in trees for relation in tree.relations)
+    rare = {
+        name: name.partition(LIFTED)[0] for name, count in counts.items() if count < LEAST_LIFTED and LIFTED in name
+    }
+    return [Tree(tree.heads, tuple(rare.get(relation, relation) for relation in tree.relations)) for tree in trees]
 
 
 def _within(numbers: NDArray[np.integer], size: int) -> bool:
