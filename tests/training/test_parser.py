@@ -14,7 +14,7 @@ from sapo.errors import DataError, ModelError, OptionError
 from sapo.learn.structured import FlatWeights, part_coefficients, softmax_of_scores
 from sapo.search import transitions
 from sapo.search.trees import Tree, TreeSentence, lifted
-from sapo.training.parser import MARGIN, Encoder, Parser, TreeStructure
+from sapo.training.parser import MARGIN, TreeEncoder, Parser, TreeStructure
 
 WORDS = ("a", "b", "cats", "sleep", ".")
 BITS = 10
@@ -36,7 +36,7 @@ def sentences(draw: st.DrawFn, most: int = 4) -> TreeSentence:
 
 def structure_of(some: list[TreeSentence], width: int, *, learning: bool = True) -> TreeStructure:
     trees = [lifted(sentence.tree) for sentence in some if sentence.tree]
-    encoder = Encoder.of(some, trees, BITS)
+    encoder = TreeEncoder.of(some, trees, BITS)
     return TreeStructure(encoder, encoder.encode(some, trees), width, learning=learning)
 
 

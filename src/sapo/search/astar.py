@@ -28,7 +28,7 @@ LABEL, LEFT, PARENT = 0, 1, 2
 WAITING, USED = 0, 1  # how many partial taggings are in the heap, and how many there are
 
 
-class Tree(NamedTuple):
+class SearchTree(NamedTuple):
     """The partial taggings by number, and which of them are still to be taken."""
 
     losses: Doubles  # [room]
@@ -74,19 +74,19 @@ def look_ahead(
 
 
 @kernel
-def make_tree(room: int) -> Tree:
+def make_tree(room: int) -> SearchTree:
     """Return an empty tree.
 
     Not to be called from Python: numba makes a named tuple by calling Python, and a signal that is waiting then
     crashes it.
     """
-    return Tree(
+    return SearchTree(
         np.empty(room, np.float64), np.empty((room, 3), np.int32), np.empty(room, np.int32), np.zeros(2, np.int64)
     )
 
 
 @kernel
-def astar_start(ahead: Floats, margin: float, tree: Tree) -> None:
+def astar_start(ahead: Floats, margin: float, tree: SearchTree) -> None:
     """Put every label of the first token into an empty tree, which has room for L; all of them wait."""
     T, L = ahead.shape
     losses, links, heap, counts = tree
@@ -110,7 +110,7 @@ def astar_next(
     paths: Ints,  # [n, T] out
     scores: Doubles,  # [n] out, best first
     found: int,  # how many of them are there already
-    tree: Tree,  # as astar_start or the last call left it; changed
+    tree: SearchTree,  # as astar_start or the last call left it; changed
     row: Floats,  # [L] work
 ) -> int:
     """Go on until n taggings are found, or no more are left, or the tree has no room to grow.
@@ -191,7 +191,7 @@ def astar_n(
 
 
 @kernel
-def copy_tree(tree: Tree, larger: Tree) -> None:
+def copy_tree(tree: SearchTree, larger: SearchTree) -> None:
     """Copy a tree into one with more room."""
     for k in range(len(tree.heap)):
         larger.losses[k] = tree.losses[k]
@@ -296,8 +296,8 @@ def _found(lattice: Lattice, margin: float, chunk: int) -> Iterator[tuple[Ints, 
             tree = larger
 
 
-def _make_tree(room: int) -> Tree:
+def _make_tree(room: int) -> SearchTree:
     """Return an empty tree, as the kernel `make_tree` does in kernels."""
-    return Tree(
+    return SearchTree(
         np.empty(room, np.float64), np.empty((room, 3), np.int32), np.empty(room, np.int32), np.zeros(2, np.int64)
     )

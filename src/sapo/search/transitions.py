@@ -180,7 +180,7 @@ class Grammar(NamedTuple):
     mask: int  # of the bits of a hash that are used
 
 
-class Forest(NamedTuple):
+class EncodedTrees(NamedTuple):
     """The encoded sentences. A sentence of n words has n + 4 rows: nothing, its words, the root, and nothing twice."""
 
     offsets: Longs  # [sentences + 1]
@@ -374,7 +374,9 @@ def _apply(state: int, action: int, relation: int, new: int, states: Ints) -> No
 
 
 @kernel
-def _relations_of(state: int, n: int, first: int, grammar: Grammar, forest: Forest, states: Ints) -> tuple[int, ...]:
+def _relations_of(
+    state: int, n: int, first: int, grammar: Grammar, forest: EncodedTrees, states: Ints
+) -> tuple[int, ...]:
     """Return where the relations of LEFT begin and end, and those of RIGHT; nothing where the action is not allowed."""
     tags = forest.tags
     s0 = states[state, S0]
@@ -413,7 +415,7 @@ def _offer(score: float, state: int, action: int, relation: int, count: int, fou
 
 
 @kernel
-def static_oracle(state: int, n: int, first: int, forest: Forest, last: Ints, states: Ints) -> int:
+def static_oracle(state: int, n: int, first: int, forest: EncodedTrees, last: Ints, states: Ints) -> int:
     """Return the action that leads to the gold tree; `last` has the last dependent of each word."""
     heads = forest.heads
     if states[state, DEPTH] > 0:
@@ -428,7 +430,7 @@ def static_oracle(state: int, n: int, first: int, forest: Forest, last: Ints, st
 
 @kernel
 def search_beam(
-    sentence: int, grammar: Grammar, forest: Forest, v: Floats, scale: float, learning: bool, beam: Beam
+    sentence: int, grammar: Grammar, forest: EncodedTrees, v: Floats, scale: float, learning: bool, beam: Beam
 ) -> int:
     """Search a sentence; return the step at which its candidates end, which is the last one in parsing.
 
@@ -517,7 +519,7 @@ def search_beam(
 
 @kernel
 def score_action(
-    first: int, state: int, action: int, relation: int, grammar: Grammar, forest: Forest, v: Floats, beam: Beam
+    first: int, state: int, action: int, relation: int, grammar: Grammar, forest: EncodedTrees, v: Floats, beam: Beam
 ) -> float:
     """Return the score of one action in a state."""
     _values(first, state, beam.states, forest.codes, grammar.numbers, beam.values)
@@ -559,7 +561,7 @@ def read_tree(state: int, n: int, states: Ints, heads: Longs, relations: Longs) 
 
 @kernel
 def part_rows(
-    sentence: int, parts: Longs, grammar: Grammar, forest: Forest, beam: Beam, rows: Longs, offsets: Longs
+    sentence: int, parts: Longs, grammar: Grammar, forest: EncodedTrees, beam: Beam, rows: Longs, offsets: Longs
 ) -> None:
     """Write the rows of the features of some actions: of the action, and unless it is SHIFT, with its relation."""
     first = forest.offsets[sentence]

@@ -29,7 +29,7 @@ from sapo.search.transitions import (
     TO_LEFT,
     TO_RIGHT,
     TO_ROOT,
-    Forest,
+    EncodedTrees,
     Grammar,
     code_of,
     open_beam,
@@ -71,7 +71,7 @@ class ArcReason:
     weight: float
 
 
-class Encoder:
+class TreeEncoder:
     """Turn sentences into numbers: codes of words, tags and relations, and which relations pairs of tags have."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Encoder:
         return int((self.lists[1] - self.lists[0]).max(initial=0))
 
     @classmethod
-    def of(cls, sentences: Sequence[TreeSentence], trees: Sequence[Tree], bits: int) -> "Encoder":
+    def of(cls, sentences: Sequence[TreeSentence], trees: Sequence[Tree], bits: int) -> "TreeEncoder":
         """Return what training sentences and their projective trees teach."""
         counts = Counter(relation for tree in trees for relation in tree.relations)
         relations = sorted(counts, key=lambda relation: (-counts[relation], relation))
@@ -142,7 +142,7 @@ class Encoder:
             found = self._codes[key] = tuple(code_of(kind, text) for kind, text in texts)
         return found
 
-    def encode(self, sentences: Sequence[TreeSentence], trees: Sequence[Tree] | None = None) -> Forest:
+    def encode(self, sentences: Sequence[TreeSentence], trees: Sequence[Tree] | None = None) -> EncodedTrees:
         """Return sentences as numbers, with their projective trees if they are to be learned."""
         self._codes.clear()
         edges = [
@@ -164,7 +164,7 @@ class Encoder:
                 heads.extend((0, *(head or n + 1 for head in trees[s].heads), 0, 0, 0))
                 relations.extend((0, *(number[relation] for relation in trees[s].relations), 0, 0, 0))
         offsets = offsets_of(np.array([len(sentence) + 4 for sentence in sentences], np.int64))
-        return Forest(
+        return EncodedTrees(
             offsets,
             np.array(codes, np.int64).reshape(-1, 5),
             np.array(tags, np.int32),
@@ -179,7 +179,7 @@ class TreeStructure(PartStructure):
     A part is an action in a state, numbered as the state of the last search to which it leads.
     """
 
-    def __init__(self, encoder: Encoder, forest: Forest, width: int, *, learning: bool) -> None:
+    def __init__(self, encoder: TreeEncoder, forest: EncodedTrees, width: int, *, learning: bool) -> None:
         self.encoder, self.forest, self.learning = encoder, forest, learning
         self.lengths = np.diff(forest.offsets) - 4
         self.beam = open_beam(int(self.lengths.max(initial=0)), width, encoder.most_relations, learning=learning)
@@ -223,7 +223,7 @@ class TreeStructure(PartStructure):
 class Parser:
     """A dependency parser: arc-hybrid transitions, searched with a beam."""
 
-    def __init__(self, encoder: Encoder, weights: Floats, width: int) -> None:
+    def __init__(self, encoder: TreeEncoder, weights: Floats, width: int) -> None:
         self.encoder, self.width = encoder, width
         self.weights = FlatWeights.of(weights)
 
@@ -267,7 +267,7 @@ class Parser:
         trees = _without_rare([lifted(tree) for tree in trees])
         if (kinds := len({relation for tree in trees for relation in tree.relations})) > MOST_RELATIONS:
             raise DataError(f"there are {kinds} relations; at most {MOST_RELATIONS} can be learned")
-        encoder = Encoder.of(sentences, trees, bits)
+        encoder = TreeEncoder.of(sentences, trees, bits)
         structure = TreeStructure(encoder, encoder.encode(sentences, trees), width, learning=True)
         weights = FlatWeights(encoder.size)
         parser = cls(encoder, weights.v, width)
@@ -394,7 +394,7 @@ class Parser:
             raise ModelError("an array of the parser is missing or has a wrong shape; train it again")
         rows, values = arrays["rows"].astype(np.int64), arrays["values"].astype(np.float32)
         starts, ends, flat = (arrays[name].astype(np.int32) for name in ("starts", "ends", "lists"))
-        encoder = Encoder(relations, tags, (starts, ends, flat), bits)
+        encoder = TreeEncoder(relations, tags, (starts, ends, flat), bits)
         if not (
             starts.shape == ends.shape == (size, size, 3)
             and len(rows) == len(values)

@@ -52,7 +52,7 @@ class Structure(Protocol[In, Y, P]):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate(Generic[Y]):
+class FoundOutput(Generic[Y]):
     """An output that a structure found, with its probability among the n best."""
 
     output: Y
@@ -72,7 +72,7 @@ class StructureModel(Generic[X, Y, P]):
         """Return the best output of an input."""
         return self.nbest(x, 1)[0].output
 
-    def nbest(self, x: X, n: int) -> list[Candidate[Y]]:
+    def nbest(self, x: X, n: int) -> list[FoundOutput[Y]]:
         """Return the n best outputs, the best one first."""
         score = _scorer(self.structure, x, self.weights)
         found = self.structure.search(x, score, n)
@@ -81,7 +81,7 @@ class StructureModel(Generic[X, Y, P]):
         scores = np.array([sum(map(score, parts)) for parts in found], np.float64)
         probabilities = softmax_of_scores(scores).tolist()
         return [
-            Candidate(self.structure.output(x, parts), total, probability)
+            FoundOutput(self.structure.output(x, parts), total, probability)
             for parts, total, probability in zip(found, scores.tolist(), probabilities, strict=True)
         ]
 
