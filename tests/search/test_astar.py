@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lattice_strategies import Enumerate, exact_lattices, lattices, random_lattice
 from sapo.errors import SapoError
-from sapo.search.astar import Tree, astar, astar_next, astar_start, look_ahead, make_tree
+from sapo.search.astar import SearchTree, astar, astar_next, astar_start, look_ahead, make_tree
 from sapo.search.lattice import Lattice
 from sapo.search.topn import top_n
 
@@ -124,7 +124,7 @@ def test_a_search_without_room_goes_on_where_it_stopped() -> None:
         assert before <= found
         assert tree.counts[0] <= tree.counts[1] <= len(tree.heap)
         longer = (np.concatenate([array, array[:1]]) for array in (tree.losses, tree.links, tree.heap))
-        tree = Tree(*longer, tree.counts)
+        tree = SearchTree(*longer, tree.counts)
     assert calls > 30
     once = astar(lattice, n=n)
     assert paths.tolist() == once.paths.tolist()

@@ -14,7 +14,7 @@ from sapo.errors import DataError, ModelError, OptionError
 from sapo.learn.structured import FlatWeights, part_coefficients, softmax_of_scores
 from sapo.search import transitions
 from sapo.search.trees import Tree, TreeSentence, lifted
-from sapo.training.parser import MARGIN, TreeEncoder, Parser, TreeStructure
+from sapo.training.parser import MARGIN, Parser, TreeEncoder, TreeStructure
 
 WORDS = ("a", "b", "cats", "sleep", ".")
 BITS = 10
