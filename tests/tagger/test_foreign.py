@@ -133,3 +133,10 @@ def test_changed_files_are_refused_or_work(at: int, value: int, cut: int) -> Non
 
 
 SEED = crfsuite_bytes(ready_tagger().model)
+
+
+def test_a_model_with_constraints_is_refused_with_a_way_out() -> None:
+    pairs = [([["w=in"], ["w=Oslo"], ["w=City"]], ["O", "B-LOC", "I-LOC"])]
+    with pytest.raises(SapoError, match=r"train with `constraints=False`"):
+        crfsuite_bytes(sapo.train(pairs, epochs=2).model)
+    assert crfsuite_bytes(sapo.train(pairs, epochs=2, constraints=False).model)

@@ -468,7 +468,7 @@ def search_beam(
             code = states[state, B0]
             for k in range(len(values)):
                 code ^= values[k]
-            # Most states differ from others only in what no template looks at: then their actions score the same.
+            # Some states differ only in what no template looks at, so their actions score the same: this saves a fifth.
             same = i
             for j in range(i):
                 if seen[j, 0] == code:

@@ -155,8 +155,8 @@ def crfsuite_bytes(model: Model) -> bytes:
             "or on dictionaries of features"
         )
     for lost, there in (
-        ("constraints on tags (train with --no-constraints)", bool(parameters.bans.any())),
-        ("labels that are shown as others (train without --scheme)", bool(model.shown)),
+        ("constraints on tags (train with `constraints=False`)", bool(parameters.bans.any())),
+        ("labels that are shown as others (train without `scheme`)", bool(model.shown)),
         ("a bias of labels (tag without it)", bool(model.bias)),
         ("short lists of labels", bool(parameters.lists.most)),
     ):
