@@ -331,10 +331,8 @@ def _learn_epoch(
                 weights.add(structure.rows(number, parts), rate * coefficients)
         searched += len(candidates.scores)
         weights.end_sample(shrink)
-        if watch is not None and (done + 1) % SAMPLES_PER_TURN == 0:
+        if watch is not None and ((done + 1) % SAMPLES_PER_TURN == 0 or done + 1 == len(structure)):
             watch(epoch, done + 1, len(structure))
-    if watch is not None:
-        watch(epoch, len(structure), len(structure))
     size = max(1, len(structure))
     return StructureEpoch(epoch, rate, right / size, searched / size, loss / size)
 
