@@ -156,13 +156,17 @@ class Proposal:
     gold: int = -1  # the place of the right candidate while training
 
 
-def propose(keys: Sequence[Key], chain: Chain | None, known: Knowledge, *, remember: bool = True) -> list[Proposal]:
-    """Return the candidates of each item. Training leaves out what the form itself is known for."""
+def propose(keys: Sequence[Key], chain: Chain | None, known: Knowledge) -> list[Proposal]:
+    """Return the candidates of each item.
+
+    What a form had as output in other contexts is a candidate while training, too: otherwise the ranker would see
+    irregular outputs only where they are right, and prefer them everywhere.
+    """
     empty = "" in known.seen
     found: list[dict[str, float]] = [{} for _ in keys] if chain is None else chain.outputs(keys, empty=empty)
     proposals = []
     for (form, context), best in zip(keys, found, strict=True):
-        outputs = dict.fromkeys([*best, *known.by_rules(form), *(known.outputs.get(form, ()) if remember else ())])
+        outputs = dict.fromkeys([*best, *known.by_rules(form), *known.outputs.get(form, ())])
         if not outputs:
             outputs[form] = None
         first = context[0] if context else ""

@@ -127,12 +127,11 @@ def _training_lists(types: Sequence[Type], chains: Sequence[Chain | None], known
     found: dict[Key, Proposal] = {}
     for fold, chain in enumerate(chains):
         keys = list(dict.fromkeys((form, context) for form, context, _ in types if _fold(form) == fold))
-        found.update(zip(keys, propose(keys, chain, known, remember=False), strict=True))
+        found.update(zip(keys, propose(keys, chain, known), strict=True))
     proposals = []
     for form, context, output in types:
         one = found[form, context]
-        outputs = one.outputs if output in one.outputs else [*one.outputs, output]
-        proposals.append(replace(one, outputs=outputs, gold=outputs.index(output)))
+        proposals.append(replace(one, gold=one.outputs.index(output)))
     return proposals
 
 
