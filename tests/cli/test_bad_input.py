@@ -320,7 +320,7 @@ def test_a_name_that_is_almost_right_is_named(refused: Refused, house: Any, tmp_
 
 def test_a_model_does_not_overwrite_data(refused: Refused, house: Any, tmp_path: Path) -> None:
     write(tmp_path / "mine.txt", GOOD)
-    complaint = "mine.txt: is not a model, and would be overwritten by one; give another name"
+    complaint = "mine.txt: is not a model of sapo, and would be overwritten by one; give another name"
     assert refused("train", house.train, "-o", "mine.txt") == complaint
     assert refused("prune", house.model, "--half", "-o", "mine.txt") == complaint
 

@@ -140,3 +140,18 @@ def test_a_model_with_constraints_is_refused_with_a_way_out() -> None:
     with pytest.raises(SapoError, match=r"train with `constraints=False`"):
         crfsuite_bytes(sapo.train(pairs, epochs=2).model)
     assert crfsuite_bytes(sapo.train(pairs, epochs=2, constraints=False).model)
+
+
+def test_a_model_of_crfsuite_is_not_overwritten_by_one_of_sapo(tmp_path: Path) -> None:
+    path = tmp_path / "m.crfsuite"
+    path.write_bytes(crfsuite_bytes(ready_tagger().model))
+    before = path.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-m", "sapo", "prune", str(path), "--below", "0.1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "is not a model of sapo, and would be overwritten" in done.stderr
+    assert path.read_bytes() == before

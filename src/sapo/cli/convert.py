@@ -131,7 +131,7 @@ def _convert_model(source: str, target: str, quiet: bool) -> None:
         raise OptionError(f"'{source}' is a model: give an output that ends in .sapo or .crfsuite, not '{target}'")
     refuse_same_file({"the input": source}, {"the output": Path(target)})
     check_writable(target)
-    refuse_other_file(target)
+    refuse_other_file(target, suffix)
     save = save_model if suffix == ".sapo" else save_crfsuite
     save(load_model(source), target)
     if not quiet:

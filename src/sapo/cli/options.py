@@ -117,13 +117,13 @@ def text_inputs(input: str, format: str | None) -> dict[str, str | Path]:
     return {f"the input {file}": file for file in files_below(input)}
 
 
-def refuse_other_file(target: str | Path) -> None:
-    """Raise SapoError if a model would overwrite a file that is not one."""
+def refuse_other_file(target: str | Path, suffix: str = ".sapo") -> None:
+    """Raise SapoError if a model would overwrite a file that is not a model of sapo, nor named by this suffix."""
     from sapo.corpus.files import is_model
 
     path = Path(target)
-    if path.suffix != ".sapo" and path.is_file() and path.stat().st_size and not is_model(path):
-        raise DataError(f"{target}: is not a model, and would be overwritten by one; give another name")
+    if path.suffix != suffix and path.is_file() and path.stat().st_size and not is_model(path, foreign=False):
+        raise DataError(f"{target}: is not a model of sapo, and would be overwritten by one; give another name")
 
 
 def was_given(option: str) -> bool:

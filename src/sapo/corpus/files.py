@@ -497,8 +497,8 @@ def foreign_model(head: bytes) -> str | None:
     return next((tool for magic, tool in FOREIGN_MODELS.items() if head.startswith(magic)), None)
 
 
-def is_model(path: str | Path) -> bool:
-    """Return whether a file begins as a model does; it may still be damaged.
+def is_model(path: str | Path, *, foreign: bool = True) -> bool:
+    """Return whether a file begins as a model does, of sapo or (`foreign`) of another tool; it may still be damaged.
 
     >>> is_model(__file__)
     False
@@ -506,7 +506,7 @@ def is_model(path: str | Path) -> bool:
     try:
         with open_regular(path) as stream:
             head = stream.read(8 + len(MODEL))
-        return head[8:] == MODEL or foreign_model(head) is not None
+        return head[8:] == MODEL or (foreign and foreign_model(head) is not None)
     except (OSError, ValueError):
         return False
 
