@@ -39,7 +39,7 @@ Say = Callable[[str], None]
 
 
 def with_second_pass(
-    data: TrainingData, learn_first: Callable[[], Model], learn_part: Learn, *, try_out: bool, say: Say
+    data: TrainingData, learn_first: Callable[[], Model], learn_part: Learn, *, try_out: bool, min_count: int, say: Say
 ) -> tuple[TrainingData, Model | None]:
     """Return the data of the second pass, and the model of the first; the same data and None if it is not worth it.
 
@@ -65,7 +65,7 @@ def with_second_pass(
     if try_out and (share := _repeated_share(widened, tags, name)) < FEWEST_REPEATED:
         say(f"repetition: off ({100 * share:.0f} % of the words in spans are in a span nearby)")
         return _without_texts(data), None
-    second = _encoded(data, widened, name)
+    second = _encoded(data, widened, name, min_count)
     if try_out:
         gain, error = _gain(data, second, firsts, parts, learn_part)
         chosen = gain > CLEARLY * error
@@ -119,7 +119,7 @@ def _column_name(first: Block) -> str:
     return name
 
 
-def _encoded(data: TrainingData, blocks: Sequence[Block], name: str) -> TrainingData:
+def _encoded(data: TrainingData, blocks: Sequence[Block], name: str, min_count: int) -> TrainingData:
     """Return the data with the features that the column of the blocks gives."""
     assert isinstance(data.encoder, TemplateEncoder)
     templates, repetition = data.encoder.templates, Repetition()
@@ -130,7 +130,7 @@ def _encoded(data: TrainingData, blocks: Sequence[Block], name: str) -> Training
     lines = [line for one in names for line in repetition.lines(one)]
     text = "\n".join([templates.text.rstrip("\n"), *lines, ""])
     parsed = parse_templates(text, templates.file_columns, knowledge=known)
-    encoder, corpus = build_encoder(blocks, parsed, StringTable(), min_count=1)
+    encoder, corpus = build_encoder(blocks, parsed, StringTable(), min_count=min_count)
     old = data.corpus
     corpus = replace(corpus, gold=old.gold, importance=old.importance, allowed=old.allowed)
     return replace(data.with_corpus(corpus), encoder=encoder, texts=None)

@@ -323,7 +323,14 @@ def _with_second_pass(run: Run, show: Quiet) -> Run:
         show.detail("learning the first pass")
         return learned(run)
 
-    data, first = with_second_pass(run.data, learn_first, learn_part, try_out=run.plan.repetition == AUTO, say=show.say)
+    data, first = with_second_pass(
+        run.data,
+        learn_first,
+        learn_part,
+        try_out=run.plan.repetition == AUTO,
+        min_count=run.plan.min_count,
+        say=show.say,
+    )
     return dataclasses.replace(run, data=data, first=first)
 
 
