@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from sapo.apps.ud import UD
 from sapo.apps.ud.drawing import draw_svg, draw_text
-from sapo.apps.ud.lemmas import LemmaRules, learn_lemmas
 from sapo.apps.ud.multiword import MultiwordRules, learn_multiword
 from sapo.apps.ud.scores import METRICS, score, table
 from sapo.apps.ud.treebank import (
@@ -29,7 +28,6 @@ from sapo.apps.ud.treebank import (
 from sapo.cli.main import app
 from sapo.corpus.sample import sample_files
 from sapo.errors import DataError, ModelError
-from sapo.tagger.edits import EditItem
 
 TREEBANK = sample_files()["treebank.conllu"]
 
@@ -135,15 +133,6 @@ def test_damaged_rules_are_an_error() -> None:
     for value in (None, {}, {"known": {"a": "b  c"}, "endings": {}}, {"known": {}, "endings": {"s": ["x", " s"]}}):
         with pytest.raises(ModelError):
             MultiwordRules.from_json(value)
-
-
-def test_lemmas_are_those_seen_or_made_by_endings() -> None:
-    seen = [("dogs", "dog"), ("cats", "cat"), ("Houses", "house"), ("mice", "mouse")]
-    rules = learn_lemmas(EditItem(form, ("NOUN", "Number=Plur"), lemma) for form, lemma in seen)
-    arrays, meta = rules.to_arrays()
-    for one in (rules, LemmaRules.from_arrays(arrays, meta)):
-        items = [EditItem(form, ("NOUN", "Number=Plur")) for form in ("mice", "books", "Birds", "x")]
-        assert one.predict_many(items)[:2] == ["mouse", "book"]
 
 
 def test_a_treebank_against_itself_is_perfect(gold: list[UDSentence]) -> None:

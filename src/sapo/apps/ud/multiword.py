@@ -105,7 +105,7 @@ def learn_multiword(sentences: Iterable[UDSentence]) -> MultiwordRules:
     return MultiwordRules(known, found)
 
 
-def common_prefix(one: str, other: str) -> int:
+def _common_prefix(one: str, other: str) -> int:
     """Return how many characters two strings begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
@@ -122,7 +122,7 @@ def _rule(token: str, words: str) -> Rule:
     >>> _rule("kim's", "kim 's"), _rule("zum", "zu dem"), _rule("du", "de le")
     (("'s", " 's"), ('m', ' dem'), ('u', 'e le'))
     """
-    same = common_prefix(token, words)
+    same = _common_prefix(token, words)
     return (token[same:], words[same:]) if 0 < same < len(token) else WHOLE
 
 

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from sapo.apps.ud.lemmas import LemmaRules
 from sapo.apps.ud.multiword import MultiwordRules
 from sapo.apps.ud.treebank import NONE, UDSentence, UDToken, UDWord, plain_sentence, read_treebank, to_conllu
 from sapo.errors import DataError, ModelError, SapoError
 from sapo.tagger.arrayfile import load_arrays, save_arrays
-from sapo.tagger.edits import EditItem
+from sapo.tagger.edits import EditItem, EditModel
 from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import check_text
@@ -41,7 +40,7 @@ class Steps:
     multiword: MultiwordRules
     upos: Tagger  # of words
     morphology: Tagger  # of words with UPOS; its labels are XPOS and FEATS with a blank between them
-    lemmas: LemmaRules  # of words with UPOS and FEATS
+    lemmas: EditModel  # of words with UPOS and FEATS
     parser: Parser
 
 
@@ -174,7 +173,7 @@ class UD:
                     MultiwordRules.from_json(header["multiword"]),
                     upos,
                     morphology,
-                    LemmaRules.from_arrays(own["lemmas"], header["lemmas"]),
+                    EditModel.from_arrays(own["lemmas"], header["lemmas"]),
                     Parser.from_arrays(own["parser"], header["parser"]),
                 )
             )

@@ -7,7 +7,6 @@ A parser that was trained on gold tags would trust them too much.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from sapo.apps.ud.lemmas import learn_lemmas
 from sapo.apps.ud.multiword import learn_multiword
 from sapo.apps.ud.pipeline import Steps, lemma_inputs, split_label, tag_words, tree_sentences
 from sapo.apps.ud.treebank import UDSentence, check_tree
@@ -16,6 +15,7 @@ from sapo.tagger.edits import EditItem
 from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import in_order
 from sapo.text.learning import learn_rules
+from sapo.training.edits import train_edits
 from sapo.training.parser import Parser, Tree
 from sapo.training.run import train
 
@@ -57,7 +57,7 @@ def train_steps(
     for sentence, *columns in zip(treebank, words, found, feats, strict=True):
         lemmas = (word.lemma for word in sentence.words)
         counts.update((*item, lemma) for item, lemma in zip(lemma_inputs(*columns), lemmas, strict=True))
-    lemmatizer = learn_lemmas(EditItem(*item, count=count) for item, count in counts.items())
+    lemmatizer = train_edits([EditItem(*item, count=count) for item, count in counts.items()], seed=seed)
 
     say("trees")
     learned = tree_sentences(words, found, xpos, feats, trees)
