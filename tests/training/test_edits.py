@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from sapo.cli.main import app
 from sapo.errors import DataError, ModelError
-from sapo.tagger.edits import EditItem, EditModel, Knowledge, Proposal, lists_of
+from sapo.tagger.edits import EditItem, EditMemory, EditModel, Proposal, lists_of
 from sapo.tags.edits import rule_of
 from sapo.training.edits import train_edits
 
@@ -65,8 +65,8 @@ def test_equal_seeds_give_equal_arrays_and_arrays_give_the_model_back(model: Edi
 
 
 def test_seen_in_training_leaves_out_the_item_itself() -> None:
-    known = Knowledge({}, {"dogs": ["dog"]}, {"dog": 1}, {("dog", "N"): 1})
-    unseen = Knowledge({}, {}, {}, {})
+    known = EditMemory({}, {"dogs": ["dog"]}, {"dog": 1}, {("dog", "N"): 1})
+    unseen = EditMemory({}, {}, {}, {})
     own = Proposal("dogs", "N", "N", ["dog"], {}, gold=0)
     other = Proposal("dogs", "N", "N", ["dog"], {})
     assert lists_of([own], known).rows.tolist() == lists_of([other], unseen).rows.tolist()
@@ -74,7 +74,7 @@ def test_seen_in_training_leaves_out_the_item_itself() -> None:
 
 
 def test_features_do_not_depend_on_the_batch() -> None:
-    known = Knowledge({rule_of("as", "a"): 2}, {}, {"a": 1}, {})
+    known = EditMemory({rule_of("as", "a"): 2}, {}, {"a": 1}, {})
     one, two = Proposal("as", "N", "N|Plur", ["a", "as"], {"a": 1.0}), Proposal("b", "", "", ["b", "", "B"], {})
     both = lists_of([one, two], known)
     assert both.offsets.tolist() == [0, 2, 5]

@@ -108,7 +108,7 @@ def characters(form: str, context: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class EditMemory:
     """What training has seen: rules, and the outputs of forms."""
 
     rules: Mapping[Rule, int]  # how many forms have it
@@ -156,7 +156,7 @@ class Proposal:
     gold: int = -1  # the place of the right candidate while training
 
 
-def propose(keys: Sequence[Key], chain: Chain | None, known: Knowledge) -> list[Proposal]:
+def propose(keys: Sequence[Key], chain: Chain | None, known: EditMemory) -> list[Proposal]:
     """Return the candidates of each item.
 
     What a form had as output in other contexts is a candidate while training, too: otherwise the ranker would see
@@ -174,7 +174,7 @@ def propose(keys: Sequence[Key], chain: Chain | None, known: Knowledge) -> list[
     return proposals
 
 
-def lists_of(proposals: Sequence[Proposal], known: Knowledge) -> CandidateLists:
+def lists_of(proposals: Sequence[Proposal], known: EditMemory) -> CandidateLists:
     """Return the features of all candidates."""
     parts = [_rows(proposals[at : at + BATCH], known) for at in range(0, len(proposals), BATCH)]
     sizes = np.concatenate([np.zeros(0, np.int64), *(sizes for sizes, _ in parts)])
@@ -183,7 +183,7 @@ def lists_of(proposals: Sequence[Proposal], known: Knowledge) -> CandidateLists:
     return CandidateLists(offsets, offsets_of(sizes), rows, np.empty(0, np.float32))
 
 
-def _rows(proposals: Sequence[Proposal], known: Knowledge) -> tuple[Longs, Longs]:
+def _rows(proposals: Sequence[Proposal], known: EditMemory) -> tuple[Longs, Longs]:
     """Return the number of features of each candidate, and the features."""
     each = np.repeat(np.arange(len(proposals)), [len(one.outputs) for one in proposals])
     outputs = [output for one in proposals for output in one.outputs]
@@ -266,7 +266,7 @@ def _endings(texts: Sequence[str], longest: int) -> "Iterable[tuple[Numbers, np.
         yield hashed, exists
 
 
-def _seen(known: Knowledge, item: Proposal, text: str) -> tuple[int, int]:
+def _seen(known: EditMemory, item: Proposal, text: str) -> tuple[int, int]:
     """Return how many forms have this output, at most 3; while training without the item itself."""
     own = item.gold >= 0 and item.outputs[item.gold] == text
     counts = known.seen.get(text, 0) - own, known.seen_with.get((text, item.first), 0) - own
@@ -284,7 +284,7 @@ def _rank(item: Proposal, text: str) -> tuple[int, int]:
 class EditModel:
     """Turns strings into strings. `sapo.training.edits.train_edits` makes it."""
 
-    def __init__(self, chain: Chain | None, known: Knowledge, weights: Floats) -> None:
+    def __init__(self, chain: Chain | None, known: EditMemory, weights: Floats) -> None:
         self.chain = chain
         self.known = known
         self.weights = weights  # [SIZE] of the ranker
@@ -385,7 +385,7 @@ class EditModel:
             if not all(label.isdecimal() and int(label) < len(edits) for label in model.labels):
                 raise ValueError("labels of edits")
             chain = Chain(model, edits)
-        return cls(chain, Knowledge(rules, outputs, seen, pairs), weights)
+        return cls(chain, EditMemory(rules, outputs, seen, pairs), weights)
 
 
 def _text(value: object) -> str:

@@ -17,7 +17,7 @@ from sapo.jit.arrays import Longs
 from sapo.learn.settings import Settings
 from sapo.learn.structured import FlatWeights, GivenLists, PartCandidates, PartRows, learn_structure
 from sapo.search.lists import CandidateLists
-from sapo.tagger.edits import SIZE, Chain, EditItem, EditModel, Key, Knowledge, Proposal, characters, lists_of, propose
+from sapo.tagger.edits import SIZE, Chain, EditItem, EditMemory, EditModel, Key, Proposal, characters, lists_of, propose
 from sapo.tags.edits import edit_labels, rule_of
 from sapo.training.run import train
 
@@ -83,14 +83,14 @@ def _counted(items: Iterable[EditItem]) -> Counter[Type]:
     return types
 
 
-def _knowledge(types: Iterable[Type]) -> Knowledge:
+def _knowledge(types: Iterable[Type]) -> EditMemory:
     distinct = dict.fromkeys((form, context[0] if context else "", output) for form, context, output in types)
     pairs = dict.fromkeys((form, output) for form, _, output in distinct)
     rules = Counter(rule_of(form, output) for form, output in pairs)
     outputs: dict[str, list[str]] = defaultdict(list)
     for form, output in pairs:
         outputs[form].append(output)
-    return Knowledge(
+    return EditMemory(
         {rule: count for rule, count in rules.items() if count >= FEWEST},
         dict(outputs),
         Counter(output for _, _, output in distinct),
@@ -122,7 +122,7 @@ def _chain(types: dict[Type, int], seed: int) -> Chain | None:
     return Chain(tagger.model, tuple(kept))
 
 
-def _training_lists(types: Sequence[Type], chains: Sequence[Chain | None], known: Knowledge) -> list[Proposal]:
+def _training_lists(types: Sequence[Type], chains: Sequence[Chain | None], known: EditMemory) -> list[Proposal]:
     """Return the candidates of all items, from the chain that has not seen the form; the right one is among them."""
     found: dict[Key, Proposal] = {}
     for fold, chain in enumerate(chains):

@@ -33,7 +33,7 @@ BATCH = 500  # sentences that go through the steps together
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class PipelineSteps:
     """The models of a pipeline, one for each step."""
 
     text: Rules
@@ -57,7 +57,7 @@ def split_label(label: str) -> tuple[str, str]:
 class UD:
     """A pipeline for Universal Dependencies that was trained on a treebank."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: PipelineSteps) -> None:
         self.steps = steps
         self._splitter = Splitter(steps.text)
 
@@ -168,7 +168,7 @@ class UD:
             if len(upos.columns) != 1 or len(morphology.columns) != 2:
                 raise ValueError("columns of the taggers")
             return cls(
-                Steps(
+                PipelineSteps(
                     Rules.from_json(header["text"]),
                     MultiwordRules.from_json(header["multiword"]),
                     upos,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from sapo.apps.ud.multiword import learn_multiword
-from sapo.apps.ud.pipeline import Steps, lemma_inputs, split_label, tag_words, tree_sentences
+from sapo.apps.ud.pipeline import PipelineSteps, lemma_inputs, split_label, tag_words, tree_sentences
 from sapo.apps.ud.treebank import UDSentence, check_tree
 from sapo.errors import DataError
 from sapo.tagger.edits import EditItem
@@ -34,7 +34,7 @@ def train_steps(
     seed: int,
     epochs: int | None,
     progress: Callable[[str], None] | None,
-) -> Steps:
+) -> PipelineSteps:
     """Train all steps. Raise SapoError if a tree or FEATS are wrong."""
     say = progress or (lambda line: None)
     trees, dev_trees = _trees(treebank), _trees(dev or ())
@@ -66,7 +66,7 @@ def train_steps(
         dev_words = [[word.form for word in sentence.words] for sentence in dev]
         judged = tree_sentences(dev_words, *tag_words(upos, morphology, dev_words), dev_trees)
     parser = Parser.train(learned, seed=seed, epochs=epochs or EPOCHS["parser"], dev=judged, progress=say)
-    return Steps(rules, multiword, upos, morphology, lemmatizer, parser)
+    return PipelineSteps(rules, multiword, upos, morphology, lemmatizer, parser)
 
 
 def _trees(sentences: Sequence[UDSentence]) -> list[Tree]:
