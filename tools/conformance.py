@@ -1,9 +1,9 @@
 """Write models with inputs and expected outputs, for any reader of model files: python tools/conformance.py DIRECTORY
 
 Each NAME.json belongs to NAME.sapo. It has `sentences` (tokens, and what Python says of them: tags, the three best
-taggings, marginals, spans) and `texts` (sentences, each with tokens, tags and probabilities). A reader agrees if tags and
-tokens are the same, and probabilities differ by at most 1e-5. The models are small, and trained on the sample and on
-sentences of this file; docs/reference/model-file.md describes what is in them.
+taggings, marginals, spans) and `texts` (sentences, each with tokens, tags and probabilities). A reader agrees if
+tags and tokens are the same, and probabilities differ by at most 1e-5. The models are small, and trained on the sample
+and on sentences of this file; docs/reference/model-file.md describes what is in them.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""What `mkdocs build` adds to the pages: the reference of the command line, and links out of docs/ as plain text.
+"""What `mkdocs build` adds: the reference of the command line, links out of docs/ as plain text, and a page that tags.
 
 `python tools/site_pages.py` writes the tables of options into the pages that have one.
 """
@@ -14,6 +14,9 @@ ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)")
 TABLE = re.compile(r"(<!-- options: (\w+)[^>]*-->\n\n)(?:\|.*\n)*")
 COMMAND_LINE = "reference/command-line.md"
+TRIED = (
+    "Mr. Whitcombe sold his stake in Brandt Aerospace and moved to Iceland. Sanna Koskela lives in the town of Halden."
+)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -21,6 +24,21 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri == COMMAND_LINE:
         return markdown + "\n" + command_line()
     return LINK.sub(lambda link: _inside(link, PurePosixPath(page.file.src_uri).parent), markdown)
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """Write what the page "Try it in the browser" shows: the sample's model, with its reader, and the reader alone."""
+    sys.path.insert(0, str(ROOT / "src"))
+    from sapo import train
+    from sapo.cli.export import reader_source, tagging_page
+    from sapo.corpus.sample import COLUMNS, sample_path
+    from sapo.tagger.file import model_bytes
+
+    tagger = train(sample_path("train"), columns=COLUMNS, label="entity", template="ner", rate=0.1, strength=1.0)
+    target = Path(config["site_dir"])
+    page = tagging_page(model_bytes(tagger.model), "sample.sapo", TRIED)
+    (target / "tag-text.html").write_text(page, "utf-8")
+    (target / "sapo.js").write_text(reader_source(), "utf-8")
 
 
 def _inside(link: re.Match[str], directory: PurePosixPath) -> str:
