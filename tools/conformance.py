@@ -22,7 +22,11 @@ from sapo.tagger.model import Model
 FEW = 12  # sentences of each model
 N = 3
 # words of several scripts, with digits, marks, accents and characters beyond 16 bits
-WORDS = ["The", "İstanbul", "ΟΔΟΣ", "straße", "ǅungla", "x²", "Ⅷ", "½", "1,000.5", "---", "café", "naïve", "東京", "𝒳yz", "🦊", "ﬁne", "IL-2", "McDonald's", "²", "À́", "a.b", "٣٤", "über-x"]
+WORDS = [
+    *("The", "İstanbul", "ΟΔΟΣ", "straße", "ǅungla", "x²", "Ⅷ", "½"),
+    *("1,000.5", "---", "café", "naïve", "東京", "𝒳yz", "🦊", "ﬁne"),
+    *("IL-2", "McDonald's", "²", "À́", "a.b", "٣٤", "über-x"),
+]
 STRANGE = [(WORDS[i : i + 6], [("B-X", "I-X", "O")[(i + j) % 3] for j in range(6)]) for i in range(len(WORDS) - 5)]
 NOT_SEEN = ["A", *(word[::-1] for word in WORDS), "Zürich", "٤", "\U0001d4b4", "never", "Ünder", "CAPS", "x-1"]
 TEXTS = (

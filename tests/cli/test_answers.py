@@ -37,14 +37,17 @@ def test_a_swapped_order_is_recognized_beside_a_sentence_and_two_models(house: A
     assert len(gold_first.lines) == 1
 
 
-@pytest.mark.parametrize(
-    "command", ["check", "convert", "train -q -o x", "convert x --split 8,1,1", "pipeline --add a=b.txt -q"]
-)
+@pytest.mark.parametrize("command", ["check", "train -q -o x", "pipeline --add a=b.txt -q"])
 def test_a_model_in_the_place_of_data_is_named(house: Any, tmp_path: Path, command: str) -> None:
     name, *more = command.replace(" x", f" {tmp_path}/x").split()
     assert last(name, house.model, *more).startswith(
         f"sapo: {house.model}: is a model of sapo, not a file of sentences"
     )
+
+
+def test_a_model_is_not_converted_into_data(house: Any, tmp_path: Path) -> None:
+    for more in ([], [tmp_path / "x", "--split", "8,1,1"]):
+        assert "is a model: give an output that ends in .sapo or .crfsuite" in last("convert", house.model, *more)
 
 
 def test_eval_has_two_forms(house: Any, tmp_path: Path) -> None:
@@ -64,7 +67,7 @@ def test_eval_has_two_forms(house: Any, tmp_path: Path) -> None:
 def test_the_help_lists_the_commands_in_the_order_of_use() -> None:
     shown = answer("--help").out
     headings = [line[:-1] for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert headings == ["Options", "Start", "Data", "Train", "Use", "Judge", "Models"]
+    assert headings == ["Options", "Start", "Data", "Train", "Use", "Other structures", "Judge", "Models"]
     names = [line.split()[0] for line in shown.splitlines() if line.startswith("  ")]
     assert names.index("demo") < names.index("check") < names.index("train") < names.index("tag") < names.index("eval")
 
