@@ -24,7 +24,7 @@ N = 3
 # words of several scripts, with digits, marks, accents and characters beyond 16 bits
 WORDS = [
     *("The", "İstanbul", "ΟΔΟΣ", "straße", "ǅungla", "x²", "Ⅷ", "½"),
-    *("1,000.5", "---", "café", "naïve", "東京", "𝒳yz", "🦊", "ﬁne"),
+    *("1,000.5", "---", "café", "naïve", "東京", "𝒳yz", "🦊", "ﬁne"),  # noqa: RUF001
     *("IL-2", "McDonald's", "²", "À́", "a.b", "٣٤", "über-x"),
 ]
 STRANGE = [(WORDS[i : i + 6], [("B-X", "I-X", "O")[(i + j) % 3] for j in range(6)]) for i in range(len(WORDS) - 5)]
