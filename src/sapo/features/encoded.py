@@ -65,8 +65,6 @@ class EncodedCorpus:
     zero_offsets: Longs = field(default_factory=_no_offsets)  # [tokens + 1]; [1] if there are none
     zero_rows: Ints = field(default_factory=_no_ints)  # ready-made features of value 0: no score, but seen with a tag
     part_of: int = 0  # the number of sentences of the corpus that this is a part of; 0 if it is the whole
-    # what `feature_counts` has counted; a changed copy has its own
-    _counted: list[Longs] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def sentences(self) -> int:
@@ -82,32 +80,9 @@ class EncodedCorpus:
         return self.part_of or self.sentences
 
     @property
-    def feature_counts(self) -> Longs:
-        """How often each feature occurs; counted once, since every pass needs it."""
-        if not self._counted:
-            self._counted.append(count_features(self.rows))
-        return self._counted[0]
-
-    @property
     def samples(self) -> Samples:
         """The corpus as kernels take it."""
         return Samples._make(getattr(self, name) for name in Samples._fields)
-
-
-COUNTED_AT_ONCE = 1 << 18  # rows
-
-
-def count_features(rows: Ints) -> Longs:
-    """Return how often each feature occurs, in parts: np.bincount makes a copy of what it counts.
-
-    >>> count_features(np.array([0, 2, 2], np.int32)).tolist()
-    [1, 0, 2]
-    """
-    counts = np.zeros(int(rows.max(initial=-1)) + 1, np.int64)
-    for begin in range(0, len(rows), COUNTED_AT_ONCE):
-        part = np.bincount(rows[begin : begin + COUNTED_AT_ONCE])
-        counts[: len(part)] += part
-    return counts
 
 
 def join_encoded(parts: Sequence[EncodedCorpus]) -> EncodedCorpus:
