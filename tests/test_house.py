@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 LIMITS = {
     "rooms": 17,
     "files": 236,
-    "lines": 56007,
+    "lines": 55982,
     "files under 60 lines": 4,
     "modules with one importer": 40,
     "class names used twice": 5,
