@@ -61,6 +61,25 @@ def test_little_data_is_learned_longer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tags", "epochs", "piece"),
+    [
+        (["B-NP", "I-NP", "O"], choice.EPOCHS_LARGE, 0),  # phrases
+        (["B-PER", "O", "O"], choice.EPOCHS, choice.PIECE),  # entities: few tokens count
+        (["DT", "NN", "VB"], choice.EPOCHS_LARGE, choice.PIECE),
+    ],
+)
+def test_plenty_of_data_is_learned_in_fewer_epochs_and_phrases_from_whole_sentences(
+    monkeypatch: pytest.MonkeyPatch, tags: list[str], epochs: int, piece: int
+) -> None:
+    pairs = [(["the", "cat", "sat"], tags)] * 100
+    monkeypatch.setattr(choice, "SMALL", 0)
+    assert settings_of(pairs, rate=0.2, strength=0.3)["epochs"] == choice.EPOCHS
+    monkeypatch.setattr(choice, "PLENTY", 150)
+    chosen = settings_of(pairs, rate=0.2, strength=0.3)
+    assert (chosen["epochs"], chosen.get("piece", 0)) == (epochs, piece)
+
+
+@pytest.mark.parametrize(
     ("gains", "epochs", "tried"),
     [((0,), 15, [20]), ((10, 0), 30, [20, 40]), ((10, 10), 60, [20, 40]), ((1, 10), 15, [20])],
 )

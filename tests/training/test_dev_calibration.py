@@ -1,5 +1,7 @@
 """Every model has probabilities that can be trusted at once."""
 
+import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,9 +9,11 @@ import pytest
 
 import sapo
 from sapo.corpus.sample import COLUMNS, sample_path
+from sapo.learn.records import Observer
 from sapo.tagger.file import model_bytes
-from sapo.training import calibration
+from sapo.training import calibration, run
 from sapo.training.calibration import calibrate, measure
+from sapo.training.data import TrainingData
 
 HOW: Any = {"columns": COLUMNS, "label": "chunk", "template": "chunking", "epochs": 2}
 Pairs = list[tuple[list[Any], list[str]]]
@@ -83,7 +87,7 @@ def test_ctrl_c_keeps_the_model_without_a_temperature(monkeypatch: pytest.Monkey
     def interrupt(*arguments: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(calibration, "subset", interrupt)
+    monkeypatch.setattr(calibration, "_train_lattices", interrupt)
     assert not sapo.train(sample_path("train"), **HOW).model.calibrated
 
 
@@ -117,3 +121,31 @@ def test_a_dev_set_without_errors_does_not_make_the_model_surer() -> None:
 def test_many_labels_are_left_to_sapo_calibrate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "MOST_PAIRS", 1000.0)
     assert not sapo.train(sample_path("train"), dev=sample_path("test"), **HOW).model.calibrated
+
+
+def test_the_part_that_another_core_learns_meanwhile_changes_no_byte() -> None:
+    alone, together = (sapo.train(sample_path("train"), threads=threads, **HOW) for threads in (1, 2))
+    assert alone.model.calibrated
+    assert model_bytes(alone.model) == model_bytes(together.model)
+
+
+def test_ctrl_c_ends_the_part_that_another_core_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupter(Observer):
+        def samples(self, epoch: int, done: int, of: int) -> None:
+            raise KeyboardInterrupt
+
+    parts: list[str] = []
+    learn_part = run.Run._learn_part
+
+    def watched(self: run.Run, data: TrainingData, settings: sapo.Settings, *observers: Observer) -> sapo.Tagger:
+        assert threading.current_thread() is not threading.main_thread()
+        try:
+            return learn_part(self, data, replace(settings, epochs=100_000), *observers)
+        except KeyboardInterrupt:
+            parts.append("ended")
+            raise
+
+    monkeypatch.setattr(run.Run, "_learn_part", watched)
+    tagger = sapo.train(sample_path("train"), threads=2, observers=[Interrupter()], **HOW)
+    assert parts == ["ended"]
+    assert not tagger.model.calibrated

@@ -370,7 +370,7 @@ def _train(plan: "Plan", log: Path | None, quiet: bool, verbose: bool, cluster: 
     for line in (looked_text(record, len(run.data.labels)) for record in kept):
         if line is not None:
             progress.detail(line)
-    return run.calibrated(outcome, progress)
+    return outcome
 
 
 def _tell_warning(message: str) -> None:

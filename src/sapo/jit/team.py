@@ -66,6 +66,11 @@ class Pace:
         self._seconds: dict[int, float] = {}
 
     @property
+    def unsure(self) -> bool:
+        """Whether another number may turn out to be better, so that the next piece of work should be short."""
+        return self.threads > 1 or len(self._untried) > 1
+
+    @property
     def threads(self) -> int:
         """How many to use next."""
         return self._untried[0] if self._untried else min(self._seconds, key=self._seconds.__getitem__)

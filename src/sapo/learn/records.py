@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -195,6 +196,17 @@ class Observer:
 
     def passed(self, record: PassRecord, state: State) -> None:
         """Called after each pass."""
+
+
+class Halt(Observer):
+    """End learning in other threads when it is asked to: Ctrl-C and errors reach only one thread."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+
+    def samples(self, epoch: int, done: int, of: int) -> None:
+        if self.asked.is_set():
+            raise KeyboardInterrupt
 
 
 @dataclass(frozen=True, slots=True)

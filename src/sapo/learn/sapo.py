@@ -45,6 +45,8 @@ from sapo.search.chain import (
 from sapo.search.lattice import BY_RANK, LOSS, Workspace, path_score
 from sapo.search.weights import TaggingWeights
 
+TOGETHER = 32  # blocks between two looks at how many threads are worth it: a thread that waits for one may wait long
+
 
 class BlockSearch(NamedTuple):
     """What was found for the samples of a block, by the place of the sample in it."""
@@ -219,13 +221,19 @@ def sapo_step(weights: Weights, corpus: EncodedCorpus, rate: float, settings: Se
             np.empty((block, n)),
             np.zeros(block, np.int64),
         )
+        done = 0
+        while done < len(run):
+            some = run[done : done + TOGETHER * block] if pace.unsure else run[done:]
 
-        def learn(team: Team) -> int:
-            return sapo_samples(run, samples, parts, state, search, rates, found, counts, team)
+            def learn(team: Team, some: Longs = some) -> int:
+                return sapo_samples(some, samples, parts, state, search, rates, found, counts, team)
 
-        threads, started = pace.threads, jit.clock()
-        done = in_team(threads, learn)
-        pace.note(threads, int(lengths[run].sum()), jit.clock() - started)
+            threads, started = pace.threads, jit.clock()
+            learned = in_team(threads, learn)
+            pace.note(threads, int(lengths[some].sum()), jit.clock() - started)
+            done += learned
+            if learned < len(some):  # there is no room for new weights
+                break
         if block > 1:
             totals[:] += counts.sum(axis=0)
             counts[:] = 0

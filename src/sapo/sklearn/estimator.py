@@ -257,9 +257,7 @@ class FittedLabeler(Estimator):
     ) -> Outcome:
         with shown(plan.settings, lines=lines) if verbose else nullcontext(Quiet(plan.settings)) as show:
             run = start(plan, show=show)
-            outcome = run.finish_shown(show, observers)
-            if calibrate:
-                outcome = run.calibrated(outcome, show)
+            outcome = run.finish_shown(show, observers, calibrate=calibrate)
         if outcome.stop.interrupted:  # a parameter search must not treat this as a result
             raise KeyboardInterrupt
         self._tagger = outcome.tagger

@@ -396,8 +396,8 @@ FEWEST_SENTENCES = 30  # to learn a third of them
 BLOCKS = 12  # of sentences; neighbors are often of the same document, and should be learned or judged together
 SHARE = 3  # every third block is learned: the temperature for a half differs little, and takes longer to find
 PART_TOKENS = 100_000  # to learn, at most
-# Learn this data with the settings of the run; None for a learner that takes too long.
-LearnPart = Callable[[TrainingData], Tagger]
+# Learn `calibration_part` with the settings of the run; None for a learner that takes too long.
+LearnPart = Callable[[], Tagger]
 
 
 def calibrated(tagger: Tagger, data: TrainingData, learn: LearnPart | None, say: Say = lambda message: None) -> Tagger:
@@ -418,8 +418,7 @@ def calibrated(tagger: Tagger, data: TrainingData, learn: LearnPart | None, say:
         kind = judge.kind_of(cases)
         learned, held_out = _parts(data.corpus)
         if learn is not None and len(learned) and sum(int((~case.right[kind]).sum()) for case in cases) < ENOUGH:
-            part = dataclasses.replace(data.with_corpus(subset(data.corpus, learned)), dev=None, shards=None)
-            judged = _train_lattices(learn(part), data, _some(data.corpus, held_out, labels))
+            judged = _train_lattices(learn(), data, _some(data.corpus, held_out, labels))
             cases += judge.cases(judged, enough=MOST_ERRORS)
             sources.append("held-out training sentences")
         if not sources:
@@ -439,6 +438,12 @@ def calibrated(tagger: Tagger, data: TrainingData, learn: LearnPart | None, say:
         temperature = "too few errors to make it surer"
     say(f"calibrated on {' and '.join(sources)} ({_wrong(counts)}): {temperature}")
     return done
+
+
+def calibration_part(data: TrainingData) -> TrainingData:
+    """Return the training sentences to learn while the others are held out; none if there are too few."""
+    learned, _ = _parts(data.corpus)
+    return dataclasses.replace(data.with_corpus(subset(data.corpus, learned)), dev=None, shards=None)
 
 
 def _some(corpus: EncodedCorpus, sentences: Longs, labels: int) -> list[int]:

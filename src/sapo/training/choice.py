@@ -14,7 +14,6 @@ sentences tell which is the best.
 import dataclasses
 import math
 import os
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from sapo.features.strings import StringTable
 from sapo.features.template import parse_templates, template_text
 from sapo.jit.arrays import Longs
 from sapo.learn.loop import LearnerPass, run_pass
-from sapo.learn.records import DevSet, Observer
+from sapo.learn.records import DevSet, Halt
 from sapo.learn.samples import Corpus, parts_of
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import Settings
@@ -40,6 +39,7 @@ from sapo.search.lattice import ALL_LABELS, BY_RANK, LOSS
 from sapo.search.weights import Lists
 from sapo.training.data import (
     FEWEST_SENTENCES,
+    PHRASES_OUTSIDE,
     TrainingData,
     default_template,
     encoded_dev_set,
@@ -134,6 +134,8 @@ Trial = list[SentenceCounts]  # for each set of sentences that were not learned
 
 PIECE = 8  # tokens of a piece, on average
 EPOCHS = 15  # unless there are many labels and trials with twice the epochs are better
+EPOCHS_LARGE = 10  # where there is plenty of data: this many tokens, those outside of spans not counted
+PLENTY = 100_000  # where there are so many, phrases are learned from whole sentences, too
 EPOCHS_SMALL = 30  # where there is little data, and an epoch takes no time
 MOST_EPOCHS = 60
 AVERAGE = 0.5  # of the passes
@@ -161,16 +163,22 @@ LONGER = 0.5  # standard errors by which twice the epochs must be better,
 FEWER = 0.01  # and the share of the mistakes that they must avoid: a part of the sentences gains from them anyway
 
 
-def usual_settings(settings: Settings, automatic: Collection[str], *, few: bool = False) -> Settings:
-    """Return the settings with the usual values of those that are automatic; `few`: there is little data."""
+def usual_settings(
+    settings: Settings, automatic: Collection[str], *, few: bool = False, plenty: bool = False, phrases: bool = False
+) -> Settings:
+    """Return the settings with the usual values of those that are automatic.
+
+    They depend on whether there are `few` tokens or `plenty`, and on whether the labels mark `phrases`.
+    """
     rate, strength = BOLDNESS[USUAL]
-    epochs = (EPOCHS_SMALL if few else EPOCHS) if "epochs" in automatic else settings.epochs
+    usual_epochs = EPOCHS_SMALL if few else EPOCHS_LARGE if plenty else EPOCHS
+    epochs = usual_epochs if "epochs" in automatic else settings.epochs
     usual = {
         "epochs": epochs,
         "rate": rate,
         "strength": strength if settings.regularizer == "l2" else settings.strength,
         "decay": FALL ** (1 / epochs),
-        "piece": PIECE,
+        "piece": 0 if plenty and phrases else PIECE,
         "average": 0.0 if settings.regularizer == "l1" else AVERAGE,  # an average has few zeros
         "hide": HIDE,
         "stop_ratio": STOP_RATIO,
@@ -185,7 +193,10 @@ def choose_settings(
 ) -> Settings:
     """Return the settings with those that are automatic chosen for this data. `say` shows the user what was chosen."""
     few = data.corpus.tokens < SMALL
-    settings = usual_settings(settings, automatic, few=few)
+    counts = data.label_counts
+    tokens, outside = sum(counts.values()), counts.get("O", 0)
+    phrases = data.spans and 0 < outside < PHRASES_OUTSIDE * tokens
+    settings = usual_settings(settings, automatic, few=few, plenty=tokens - outside >= PLENTY, phrases=phrases)
     l2 = settings.regularizer == "l2"
     free = [name for name in ("rate", "strength") if name in automatic]
     if len(free) < 2 or not _can_be_tried(data.corpus):
@@ -253,7 +264,7 @@ def _best_template(first: Block, usual: str, plan: Plan, say: Say) -> str:
     settings = usual_settings(dataclasses.replace(plan.settings, threads=1), plan.automatic)
     settings = _shortened(settings, TEMPLATE_PASSES)
     labels = dataclasses.replace(plan.labels, rules=(), sample_weight=None, class_weight=None)
-    halt = _Halt()
+    halt = Halt()
 
     def try_out(template: str) -> Trial:
         table = StringTable()
@@ -294,17 +305,6 @@ def _other_templates(first: Block, usual: str) -> list[str]:
     return others
 
 
-class _Halt(Observer):
-    """Ends all trials when one ends with an error."""
-
-    def __init__(self) -> None:
-        self.asked = threading.Event()
-
-    def samples(self, epoch: int, done: int, of: int) -> None:
-        if self.asked.is_set():
-            raise KeyboardInterrupt
-
-
 @dataclass(frozen=True, slots=True)
 class _Fold:
     """Sentences to learn from and sentences to tag, with only the features that the former have.
@@ -323,7 +323,7 @@ class _Trials:
     def __init__(self, learner: LearnerPass, data: TrainingData, seed: int, say: Say) -> None:
         self.learner, self.data, self.say = learner, data, say
         self.folds = list(_folds(data, seed))
-        self.halt = _Halt()
+        self.halt = Halt()
         learned, sentences = self.folds[0].train.sentences, data.corpus.sentences
         say(f"choosing rate and strength by trials on {learned:,} of {sentences:,} sentences")
         if len(data.labels) > NO_TRIALS:
@@ -424,7 +424,7 @@ def unseen_sentences(data: TrainingData, sentences: Longs) -> DevSet:
     return DevSet(part, data.gold.outer, shown)
 
 
-def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Observer) -> Trial:
+def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Settings, halt: Halt) -> Trial:
     """Learn with the whole schedule, and tag the sentences that were not learned."""
     weights = data.zero_weights(l1=settings.regularizer == "l1", features=fold.features)
     weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact, spans=data.spans)

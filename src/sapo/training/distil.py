@@ -380,7 +380,7 @@ def _learn(
     each[: len(firsts) - len(taught)] = 1.0
     best = dataclasses.replace(best, importance=np.repeat(each, np.diff(best.offsets)))
     run = start(plan, data.with_corpus(best), show=show)
-    outcome = dataclasses.replace(run, data=data).finish_shown(show)
+    outcome = dataclasses.replace(run, data=data).finish_shown(show, calibrate=False)
     return outcome.stop, run.calibrated(outcome, show).tagger
 
 

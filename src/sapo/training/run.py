@@ -1,9 +1,9 @@
 """Train a tagger: read and encode the data, choose a rate, learn. All training goes through this module."""
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, Unpack
@@ -11,19 +11,20 @@ from typing import Any, Protocol, Unpack
 from sapo import jit
 from sapo.corpus.labeled import Source
 from sapo.errors import ModelError, OptionError
+from sapo.jit.arrays import return_large_arrays
 from sapo.learn import LEARNERS
 from sapo.learn.loop import RunPass, final_weights, learn
-from sapo.learn.records import Observer, PassRecord, State, Stop
+from sapo.learn.records import Halt, Observer, PassRecord, State, Stop
 from sapo.learn.settings import AUTO, Settings
 from sapo.neural.options import NeuralOptions
 from sapo.search.lattice import Parameters
 from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
-from sapo.training.calibration import calibrated
+from sapo.training.calibration import calibrated, calibration_part
 from sapo.training.checkpoint import Checkpoint, fingerprint, saved_choice
 from sapo.training.choice import choose_template
 from sapo.training.data import TrainingData, encode_data, warn_of
-from sapo.training.learners import Beginning, System, find_system
+from sapo.training.learners import Beginning, Linear, System, find_system
 from sapo.training.plan import OFF, Options, Plan, known_learner, make_plan
 from sapo.training.progress import Quiet, shown
 from sapo.training.shards.preparation import sharded_data
@@ -114,8 +115,7 @@ def _train(
     plan: Plan, show: Quiet, observers: Sequence[Observer], cluster: PassMaker | None, calibrate: bool
 ) -> Tagger:
     run = start(plan, show=show, check=lambda data: warn_of(plan, data))
-    outcome = run.finish_shown(show, observers, cluster=cluster)
-    return run.calibrated(outcome, show).tagger if calibrate else outcome.tagger
+    return run.finish_shown(show, observers, cluster=cluster, calibrate=calibrate).tagger
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +164,43 @@ class Run:
         return Outcome(Tagger(self._model(begun, state, parameters, stop, kept)), stop, state.history, kept)
 
     def finish_shown(
-        self, show: Quiet, observers: Sequence[Observer] = (), *, cluster: PassMaker | None = None
+        self,
+        show: Quiet,
+        observers: Sequence[Observer] = (),
+        *,
+        cluster: PassMaker | None = None,
+        calibrate: bool = True,
     ) -> Outcome:
-        """Train to the end as `finish` does, and show it."""
+        """Train to the end as `finish` does, show it, and calibrate the tagger.
+
+        Calibration learns a part of the sentences. Without a dev set this needs nothing of the outcome, unless training
+        stops early, so another core does it meanwhile.
+        """
+        meanwhile = calibrate and cluster is None and self._calibrates_alone
         show.settings = self.settings  # with the number of epochs that was chosen
-        with show.running(self.data.score_name if self.plan.dev is not None else None, self.data.source.tokens):
-            outcome = self.finish([show, *observers], cluster=cluster)
-        if self.plan.dev is not None or outcome.stop.interrupted:
-            show.say(self._score_line(outcome))
-        else:
-            show.detail(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
-        return outcome
+        halt, part, run = Halt(), None, self
+        with ThreadPoolExecutor(1) as pool:
+            if meanwhile and (data := calibration_part(self.data)).corpus.sentences:
+                show.detail(_learning_line(data))
+                part = pool.submit(self._learn_part, data, replace(self.settings, threads=1), halt)
+                run = replace(self, settings=replace(self.settings, threads=self.settings.cores - 1))
+                del data  # the thread has it; a second copy would be the peak of memory
+            try:
+                with show.running(self.data.score_name if self.plan.dev is not None else None, self.data.source.tokens):
+                    outcome = run.finish([show, *observers], cluster=cluster)
+                if self.plan.dev is not None or outcome.stop.interrupted:
+                    show.say(self._score_line(outcome))
+                else:
+                    show.detail(f"{outcome.stop}; kept epoch {outcome.best_epoch}")
+                return self.calibrated(outcome, show, part) if calibrate else outcome
+            finally:
+                halt.asked.set()  # if it is not needed, or after Ctrl-C, which reaches this thread alone
+
+    @property
+    def _calibrates_alone(self) -> bool:
+        """Whether calibration needs nothing of the outcome, and there is a core for it."""
+        linear = isinstance(self.system, Linear)  # others end when they have converged
+        return linear and self.data.dev is None and self.data.shards is None and self.settings.cores > 1
 
     def _score_line(self, outcome: Outcome) -> str:
         """Return which epoch was kept, and why."""
@@ -188,24 +214,32 @@ class Run:
             why = f"the last: epoch {best} ({100 * scores[best]:.2f}) is not better by more than a standard error"
         return f"dev {self.data.score_name} {100 * scores[kept]:.2f}; {line}, {why}"
 
-    def calibrated(self, outcome: Outcome, show: Quiet | None = None) -> Outcome:
-        """Return the outcome with a calibrated tagger, unless training was interrupted."""
+    def calibrated(self, outcome: Outcome, show: Quiet | None = None, part: Future[Tagger] | None = None) -> Outcome:
+        """Return the outcome with a calibrated tagger, unless training was interrupted.
+
+        `part` is the tagger that has learned the sentences that are not held out, if it learned as many epochs.
+        """
         show = show or Quiet(self.settings)
         if outcome.stop.interrupted:
             return outcome
-
         settings = self.settings.until(outcome.best_epoch)
 
-        def learn_part(data: TrainingData) -> Tagger:
-            plan = dataclasses.replace(self.plan, dev=None, checkpoint=None, resume=False)
-            show.detail(f"learning {data.corpus.sentences:,} sentences to calibrate on others")
-            part = dataclasses.replace(self, plan=plan, data=data, settings=settings).finish()
-            if part.stop.interrupted:
-                raise KeyboardInterrupt
-            return part.tagger
+        def learn_part() -> Tagger:
+            if part is not None and settings.epochs == self.settings.epochs:
+                return part.result()
+            data = calibration_part(self.data)
+            show.detail(_learning_line(data))
+            return self._learn_part(data, settings)
 
         learn = None if self.system.reads_texts else learn_part
-        return dataclasses.replace(outcome, tagger=calibrated(outcome.tagger, self.data, learn, show.say))
+        return replace(outcome, tagger=calibrated(outcome.tagger, self.data, learn, show.say))
+
+    def _learn_part(self, data: TrainingData, settings: Settings, *observers: Observer) -> Tagger:
+        plan = replace(self.plan, dev=None, checkpoint=None, resume=False)
+        part = replace(self, plan=plan, data=data, settings=settings).finish(observers)
+        if part.stop.interrupted:
+            raise KeyboardInterrupt
+        return part.tagger
 
     def _model(self, begun: Beginning, state: State, parameters: Parameters, stop: Stop, kept: int) -> Model:
         data = self.data
@@ -236,6 +270,10 @@ class Run:
             text_rules=data.text_rules,
             first=self.first,
         )
+
+
+def _learning_line(data: TrainingData) -> str:
+    return f"learning {data.corpus.sentences:,} sentences to calibrate on others"
 
 
 def _passes(
@@ -274,6 +312,7 @@ def start(
     'all 3 epochs done'
     """
     show = show or Quiet(plan.settings)
+    return_large_arrays()
     system = find_system(plan.learner)
     if plan.learner in LEARNERS and LEARNERS[plan.learner].rehearsed:
         jit.expect(jit.TRAINING)
@@ -316,8 +355,8 @@ def _with_second_pass(run: Run, show: Quiet) -> Run:
 
     def learn_part(data: TrainingData) -> Model:
         show.detail(f"learning {data.corpus.sentences:,} sentences, to tag others")
-        data = dataclasses.replace(data, dev=None)
-        return learned(dataclasses.replace(run, plan=dataclasses.replace(run.plan, dev=None), data=data))
+        data = replace(data, dev=None)
+        return learned(replace(run, plan=replace(run.plan, dev=None), data=data))
 
     def learn_first() -> Model:
         show.detail("learning the first pass")
@@ -331,7 +370,7 @@ def _with_second_pass(run: Run, show: Quiet) -> Run:
         min_count=run.plan.min_count,
         say=show.say,
     )
-    return dataclasses.replace(run, data=data, first=first)
+    return replace(run, data=data, first=first)
 
 
 def with_clusters(plan: Plan, show: Quiet) -> Plan:
@@ -341,7 +380,7 @@ def with_clusters(plan: Plan, show: Quiet) -> Plan:
     from sapo.training.unlabeled import clusters_of  # which few runs need
 
     made = clusters_of(plan.unlabeled, show.say, show.hint, plan.reading.get("encoding"))
-    return dataclasses.replace(plan, clusters=(*plan.clusters, made), unlabeled=())
+    return replace(plan, clusters=(*plan.clusters, made), unlabeled=())
 
 
 def _settings_line(plan: Plan, settings: Settings) -> str:
@@ -379,7 +418,7 @@ def read_data(
 
 def with_start_rate(data: TrainingData, settings: Settings, learner: str = "sapo") -> Settings:
     """Return the settings with the start rate that the learner chooses for this data."""
-    return dataclasses.replace(settings, rate=find_system(learner).rate(data, settings))
+    return replace(settings, rate=find_system(learner).rate(data, settings))
 
 
 def train_on(
