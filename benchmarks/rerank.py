@@ -2,8 +2,9 @@
 
     python benchmarks/rerank.py bionlp13cg [--n 20] [--folds 5] [--seed 0] [--part dev] [--sentences 5000]
 
-A corpus without a dev file is reported on the last tenth of its training sentences. The lists to learn from are made by models that have not seen the sentences (folds); those to report by a model of all
-of them. The right candidate of a list is the one with the best F1 on its sentence, the first of equal ones.
+A corpus without a dev file is reported on the last tenth of its training sentences. The lists to learn from are made by
+models that have not seen the sentences (folds); those to report by a model of all of them. The right candidate of a
+list is the one with the best F1 on its sentence, the first of equal ones.
 """
 
 import argparse

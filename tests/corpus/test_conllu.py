@@ -228,9 +228,7 @@ def test_a_text_of_other_words_says_nothing_about_blanks() -> None:
         ("head", "learn it with: sapo ud train"),
     ],
 )
-def test_what_a_tagger_cannot_predict_is_refused_before_training(
-    make_file: MakeFile, label: str, way_out: str
-) -> None:
+def test_what_a_tagger_cannot_predict_is_refused_before_training(make_file: MakeFile, label: str, way_out: str) -> None:
     path = make_file(TEXT, "a.conllu")
     refused = rf"^{re.escape(str(path))}: '{label}' cannot be predicted by a tagger, because it is .*; {way_out}$"
     with pytest.raises(SapoError, match=refused):

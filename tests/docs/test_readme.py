@@ -43,7 +43,9 @@ def test_the_scripts_of_the_pictures_can_be_imported(monkeypatch: pytest.MonkeyP
     assert "<svg" in pictures.terminal("sapo", "B-NP O")
 
 
-def test_the_lattice_and_the_beam_are_those_that_the_code_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lattice_and_the_beam_are_those_that_the_code_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Words only: the last digits of probabilities are those of a machine."""
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import pictures
