@@ -7,6 +7,7 @@ import click
 from laboratory.commands.data import data_command
 from laboratory.commands.experiment import experiment_command
 from laboratory.commands.report import report_command
+from laboratory.commands.structures import structures_command
 from sapo.cli.main import run_commands
 from sapo.errors import SapoError
 
@@ -24,6 +25,7 @@ def app() -> None:
 app.add_command(data_command)
 app.add_command(experiment_command)
 app.add_command(report_command)
+app.add_command(structures_command)
 
 if __name__ == "__main__":
     run_commands(app, "python -m laboratory")

@@ -1,7 +1,8 @@
 """Draw the pictures of the documentation from real results: python tools/pictures.py
 
-Writes demo.svg (the terminal after `sapo demo`), explain.svg (`sapo explain`) and lattice.svg (the variables of
-docs/explanation/how-it-works.md) to docs/pictures. All are plain SVG: no scripts, no external fonts.
+Writes demo.svg (the terminal after `sapo demo`), explain.svg (`sapo explain`), lattice.svg (the variables of
+docs/explanation/how-it-works.md) and beam.svg (a parser of the sample treebank) to docs/pictures. All are plain SVG: no
+scripts, no external fonts.
 """
 
 import itertools
@@ -20,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 WIDE, HIGH = 8.0, 18.0  # of a character
+BEAM_WORDS, BEAM_UPOS = "The old dogs see Anna", "DET ADJ NOUN VERB PROPN"
 SENTENCE = "The/DT visiting/VBG choir/NN sang/VBD twice/RB ./."
 PAGE = ROOT / "docs" / "explanation" / "how-it-works.md"
 RANKS = ("#b5541c", "#0b7a75", "#7a5ea8", "#3d7ab8", "#a8862e")  # colors of the first, second ... tagging
@@ -133,6 +135,85 @@ def lattice(x: Sequence[tuple[str, str]], oracle: Sequence[str], taggings: Seque
     return _svg(width, height, [*parts, *rings], title)
 
 
+def beam(words: Sequence[str], steps: Sequence[Sequence[tuple[int, str, str, float]]], stacks: Sequence[str]) -> str:
+    """Return the beam of a parse as SVG.
+
+    A state in a step has the place of the state before it, an action, its relation and the score so far. `stacks` has
+    the stack of the best parse after each step.
+    """
+    left, top, across, down, wide, high = 24.0, 84.0, 102.0, 58.0, 84.0, 36.0
+    width, bottom = left + across * len(steps) + 4, top + down * max(map(len, steps))
+    best, place = [0] * len(steps), 0
+    for t in range(len(steps) - 1, -1, -1):
+        best[t], place = place, steps[t][place][0]
+    title = f"The beam while “{' '.join(words)}” is parsed"
+    parts = [f'<rect width="{width:g}" height="{bottom + 58:g}" rx="8" fill="#fbfbf8" stroke="#d8d8d0"/>']
+    parts.append(_text(24, bottom + 16, "the stack after each step of the best sequence", "#777777"))
+    parts.append(_text(24, 34, title, "#222222", wide=9.0).replace("<text ", '<text font-weight="bold" ', 1))
+    lines, boxes = [], []
+    for t, step in enumerate(steps):
+        x = left + across * t
+        parts += [_text(x, 62, f"step {t + 1}", "#777777"), _text(x, bottom + 40, stacks[t], RANKS[0], wide=6.6)]
+        for k, (before, action, relation, score) in enumerate(step):
+            y = top + down * k
+            on_path = k == best[t]
+            color = RANKS[0] if on_path else "#b8b8b0"
+            if t:
+                x1, y1, y2 = x - across + wide, top + down * before + high / 2, y + high / 2
+                path = f"M{x1:g} {y1:g}C{x1 + 9:g} {y1:g} {x - 9:g} {y2:g} {x:g} {y2:g}"
+                line = f'<path d="{path}" fill="none" stroke="{color}" stroke-width="{2.5 if on_path else 1:g}"/>'
+                lines.insert(len(lines) if on_path else 0, line)  # the best one on top
+            boxes.append(f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" rx="5" fill="#ffffff" ')
+            boxes[-1] += f'stroke="{color}" stroke-width="{2.5 if on_path else 1:g}"/>'
+            boxes.append(_text(x + 7, y + 15, f"{action} {relation}".strip(), "#222222", wide=6.4))
+            boxes.append(_text(x + wide - 7, y + 30, f"{score:.2f}", "#777777", "end", wide=6.4))
+    return _svg(width, bottom + 58, [*parts, *lines, *boxes], title)
+
+
+def beam_of(room: str | Path) -> str:
+    """Return the picture of a beam of four states, of a parser that has seen the sample treebank twice."""
+    from sapo.apps.ud.treebank import read_treebank
+    from sapo.search import transitions
+    from sapo.search.trees import Tree, TreeSentence
+    from sapo.training.parser import Parser, TreeStructure
+
+    def tree_sentence(words: Sequence[str], upos: Sequence[str], tree: Tree | None) -> TreeSentence:
+        return TreeSentence(tuple(words), tuple(upos), ("_",) * len(words), ("_",) * len(words), tree)
+
+    learned = [
+        tree_sentence(
+            [word.form for word in one.words],
+            [word.upos for word in one.words],
+            Tree(tuple(one.heads), tuple(word.deprel for word in one.words)),
+        )
+        for one in read_treebank(Path(room) / "treebank.conllu")
+    ]
+    parser = Parser.train(learned, epochs=2, bits=16)
+    words = BEAM_WORDS.split()
+    new = tree_sentence(words, BEAM_UPOS.split(), None)
+    structure = TreeStructure(parser.encoder, parser.encoder.encode([new]), 4, learning=False)
+    end, _ = structure.best_states(0, parser.weights)
+    found, names = structure.beam, ("SHIFT", "LEFT", "RIGHT")
+    steps, stacks = [], []
+    for t in range(1, 2 * len(words) + 1):
+        first, step = int(found.begins[t]), []
+        for state in range(first, first + int(found.counts[t])):
+            action, relation = found.states[state, [transitions.ACTION, transitions.RELATION]].tolist()
+            before = int(found.states[state, transitions.PARENT] - found.begins[t - 1])
+            name = parser.encoder.relations[relation] if action else ""
+            step.append((before, names[action], name, float(found.scores[state])))
+        steps.append(step)
+    state = end
+    while found.states[state, transitions.PARENT] >= 0:
+        stack, below = list[str](), state
+        for _ in range(found.states[state, transitions.DEPTH]):
+            stack.insert(0, words[found.states[below, transitions.S0] - 1])
+            below = int(found.states[below, transitions.TAIL])
+        stacks.insert(0, " ".join(stack) or "(empty)")
+        state = int(found.states[state, transitions.PARENT])
+    return beam(words, steps, stacks)
+
+
 def page_names(room: str | Path) -> dict[str, Any]:
     """Run the blocks of PAGE in a directory with the sample and return their variables."""
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "shared")]
@@ -160,6 +241,7 @@ def main() -> None:
         sapo("train", "train.txt", "--template", "chunking", "-q", "-o", "chunk.sapo", room=room)
         printed = sapo("explain", "chunk.sapo", SENTENCE, "--token", "2", "--top", "5", "--json", room=room)
         page = page_names(room)
+        (PICTURES / "beam.svg").write_text(beam_of(room), "utf-8")
     (PICTURES / "explain.svg").write_text(explanation(json.loads(printed)), "utf-8")
     found = lattice(page["x"], page["oracle"], [y.tags for y in page["found"]], page["P"])
     (PICTURES / "lattice.svg").write_text(found, "utf-8")

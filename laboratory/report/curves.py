@@ -85,7 +85,7 @@ def _by_pass(
             if set(curves) - {SAPO}:
                 present |= set(curves)
                 shown = f"{task.name}, {kind}" if kind else task.name
-                draw = partial(_draw_curves, curves=curves, ylabel=ylabel or task.metric, from_zero=ylabel is not None)
+                draw = partial(draw_curves, curves=curves, ylabel=ylabel or task.metric, from_zero=ylabel is not None)
                 panels.append(Panel(shown, draw))
     if not panels:
         return None
@@ -101,7 +101,8 @@ def _frame(curves: dict[str, Curve]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _draw_curves(axes: "Axes", curves: dict[str, Curve], ylabel: str, from_zero: bool) -> None:
+def draw_curves(axes: "Axes", curves: dict[str, Curve], ylabel: str, from_zero: bool) -> None:
+    """Draw the curve of each system, with a band of one deviation."""
     for system, curve in curves.items():
         first = system == SAPO
         axes.plot(

@@ -43,7 +43,9 @@ def test_the_scripts_of_the_pictures_can_be_imported(monkeypatch: pytest.MonkeyP
     assert "<svg" in pictures.terminal("sapo", "B-NP O")
 
 
-def test_the_lattice_is_that_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lattice_and_the_beam_are_those_that_the_code_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Words only: the last digits of probabilities are those of a machine."""
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import pictures
@@ -52,7 +54,9 @@ def test_the_lattice_is_that_of_the_page(tmp_path: Path, monkeypatch: pytest.Mon
         (tmp_path / name).write_text(content, "utf-8")
     page = pictures.page_names(tmp_path)
     drawn = pictures.lattice(page["x"], page["oracle"], [y.tags for y in page["found"]], page["P"])
-    kept = (ROOT / "docs/pictures/lattice.svg").read_text("utf-8")
-    assert [re.sub(r"\d\.\d+", "#", word) for word in re.findall(r">([^<]+)<", drawn)] == [
-        re.sub(r"\d\.\d+", "#", word) for word in re.findall(r">([^<]+)<", kept)
-    ]
+    assert drawn_words(drawn) == drawn_words((ROOT / "docs/pictures/lattice.svg").read_text("utf-8"))
+    assert drawn_words(pictures.beam_of(tmp_path)) == drawn_words((ROOT / "docs/pictures/beam.svg").read_text("utf-8"))
+
+
+def drawn_words(picture: str) -> list[str]:
+    return [re.sub(r"-?\d+\.\d+", "#", word) for word in re.findall(r">([^<]+)<", picture)]

@@ -38,6 +38,7 @@ NOT_PREDICTABLE = {  # and why: a tagger chooses from a fixed set of labels
     "head": "the number of another token",
     "deps": "a list of other tokens",
 }
+OTHER_COMMANDS = {"lemma": "sapo edits train", "head": "sapo ud train"}  # that learn such a column
 FEATS_KEY = r"[A-Z]\w*(\[\w+\])?"
 
 
@@ -122,8 +123,10 @@ def check_predictable(label: str, source: str) -> None:
     >>> check_predictable("deprel", "train.conllu")
     """
     if reason := NOT_PREDICTABLE.get(label.lower()):
-        ways = f"{', '.join(PREDICTABLE)} or a key of FEATS such as Number"
-        raise DataError(f"{source}: '{label}' cannot be predicted, because it is {reason}; use {ways} as the label")
+        ways = f"use {', '.join(PREDICTABLE)} or a key of FEATS such as Number as the label"
+        if command := OTHER_COMMANDS.get(label.lower()):
+            ways = f"learn it with: {command}"
+        raise DataError(f"{source}: '{label}' cannot be predicted by a tagger, because it is {reason}; {ways}")
 
 
 def label_fields(scanned: Scanned, place: Place, name: str) -> tuple[Bytes, Ints, Ints]:

@@ -55,6 +55,7 @@ VALUES = (
     *("b0.left.word", "b0.left.tag", "b0.left.relation", "b0.left2.tag"),
     *("s0-b0", "s1-s0", "s1-s0-b0"),  # distances; the last is both
     *("s0.lefts", "s0.rights", "s1.lefts", "s1.rights", "b0.lefts"),  # numbers of dependents
+    *("s0.right.suffix", "s1.right.suffix"),  # the case of a phrase is often that of its last word
 )
 TEMPLATES = tuple(
     line.strip()
@@ -140,6 +141,10 @@ TEMPLATES = tuple(
     s0.tag b0.suffix b0.upos
     s1.suffix s1.upos s0.tag
     s1.tag s0.suffix s0.upos
+    s0.right.suffix s0.upos b0.tag
+    s0.right.suffix s0.upos b0.word
+    s1.tag s0.right.suffix s0.upos
+    s1.right.suffix s1.upos s0.tag
     s1.word s0.tag b0.tag
     s1.tag s0.word b0.tag
     s1.tag s0.tag b0.word
@@ -269,9 +274,11 @@ def _values(first: int, state: int, states: Ints, codes: Longs, numbers: Longs, 
     values[k + 28] = numbers[min(states[tail, S0_LEFTS], COUNTED)]
     values[k + 29] = numbers[min(states[tail, S0_RIGHTS], COUNTED)]
     values[k + 30] = numbers[min(states[state, B0_LEFTS], COUNTED)]
-    for i in range(k + 31):
+    values[k + 31] = codes[first + states[state, S0_RIGHT], SUFFIX]
+    values[k + 32] = codes[first + states[tail, S0_RIGHT], SUFFIX]
+    for i in range(k + 33):
         values[i] = _turned(values[i], i + 1)
-    values[k + 31] = 0
+    values[k + 33] = 0
 
 
 @kernel
