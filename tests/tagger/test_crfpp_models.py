@@ -95,11 +95,11 @@ def wapiti_file(weights: dict[bytes, np.ndarray], lines: list[str] = WAPITI) -> 
     return b"".join([*parts, b"#qrk#%d\n" % len(weights), *map(netstring, weights), *rows])
 
 
-def crfpp_text(weights: dict[bytes, np.ndarray], cost: float = 0.5) -> bytes:
+def crfpp_text(weights: dict[bytes, np.ndarray]) -> bytes:
     starts = np.cumsum([0, *map(len, weights.values())])
     entries = [b"%d %b\n" % (start, string) for start, string in zip(starts[:-1].tolist(), weights, strict=True)]
     values = "".join(f"{value:.16f}\n" for value in np.concatenate(list(weights.values())))
-    head = f"version: 100\ncost-factor: {cost}\nmaxid: {starts[-1]}\nxsize: 2\n"
+    head = f"version: 100\ncost-factor: 0.5\nmaxid: {starts[-1]}\nxsize: 2\n"
     parts = [head, "\n".join(LABELS) + "\n", "\n".join(CRFPP) + "\n"]
     return "\n".join(parts).encode() + b"\n" + b"".join(entries) + b"\n" + values.encode()
 
@@ -129,18 +129,18 @@ def double_array(numbers: dict[bytes, int]) -> bytes:
     return units.tobytes()
 
 
-def crfpp_binary(weights: dict[bytes, np.ndarray], cost: float = 0.5) -> bytes:
+def crfpp_binary(weights: dict[bytes, np.ndarray]) -> bytes:
     starts = np.cumsum([0, *map(len, weights.values())]).tolist()
     array = double_array(dict(zip(weights, starts[:-1], strict=True)))
     labels, lines = ("".join(f"{text}\0" for text in texts).encode() for texts in (LABELS, CRFPP))
     lines += bytes(-(len(labels) + len(lines)) % 4)
-    head = struct.pack("<IidIII", 100, 0, cost, starts[-1], 2, len(array))
+    head = struct.pack("<IidIII", 100, 0, 0.5, starts[-1], 2, len(array))
     sized = b"".join(struct.pack("<I", len(part)) + part for part in (labels, lines))
     return head + sized + array + np.concatenate(list(weights.values())).astype("<f4").tobytes()
 
 
 def all_taggings(
-    sentence: list[tuple[str, str]], lines: list[str], weights: dict[bytes, np.ndarray], wapiti: bool, cost: float
+    sentence: list[tuple[str, str]], lines: list[str], weights: dict[bytes, np.ndarray], wapiti: bool
 ) -> dict[tuple[int, ...], float]:
     """Return the score of every tagging."""
     scores = {}
@@ -154,28 +154,28 @@ def all_taggings(
                 total += mine[tags[at]]
             if line[0] in "Bb*" and at:
                 total += mine[len(mine) - 9 + 3 * tags[at - 1] + tags[at]]
-        scores[tags] = cost * total
+        scores[tags] = total
     return scores
 
 
 UNSEEN = [[("Cat", "N"), ("1", "C"), ("3", "V")], [("cat", "N"), ("é", "V"), ("1/2", "X"), ("the", "D")]]
-MADE: dict[str, tuple[list[str], Callable[[dict[bytes, np.ndarray]], bytes], float]] = {
-    "CRF++ text": (CRFPP, crfpp_text, 0.5),
-    "CRF++ binary": (CRFPP, crfpp_binary, 0.5),
-    "Wapiti": (WAPITI, wapiti_file, 1.0),
+MADE: dict[str, tuple[list[str], Callable[[dict[bytes, np.ndarray]], bytes]]] = {
+    "CRF++ text": (CRFPP, crfpp_text),
+    "CRF++ binary": (CRFPP, crfpp_binary),
+    "Wapiti": (WAPITI, wapiti_file),
 }
-FILES = {tool: make(random_weights(lines, tool == "Wapiti")) for tool, (lines, make, _) in MADE.items()}
+FILES = {tool: make(random_weights(lines, tool == "Wapiti")) for tool, (lines, make) in MADE.items()}
 
 
 @pytest.mark.parametrize("tool", FILES)
 def test_taggings_and_probabilities_are_those_of_all_taggings(tool: str, tmp_path: Path) -> None:
-    lines, _, cost = MADE[tool]
+    lines = MADE[tool][0]
     (tmp_path / "model").write_bytes(FILES[tool])
     tagger = sapo.Tagger.load(tmp_path / "model")
     tagger.save(tmp_path / "m.sapo")
     weights = random_weights(lines, tool == "Wapiti")
     for one, sentence in itertools.product((tagger, sapo.Tagger.load(tmp_path / "m.sapo")), SENTENCES + UNSEEN):
-        scores = all_taggings(sentence, lines, weights, tool == "Wapiti", cost)
+        scores = all_taggings(sentence, lines, weights, tool == "Wapiti")
         whole = math.log(sum(map(math.exp, scores.values())))
         best = sorted(scores, key=lambda tags: -scores[tags])
         found = one.nbest(sentence, 3)
@@ -231,7 +231,7 @@ def test_commands_take_models_of_wapiti(tmp_path: Path) -> None:
     assert run("tag", model, text) == run("tag", tmp_path / "m.sapo", text)
     assert "accuracy" in run("eval", model, text)
     assert 'match(word[-1], "^.?.?")' in run("inspect", model, "--top", "50")
-    assert "%" in run("explain", model, text)
+    assert "cat" in run("explain", model, "the/D cat/N", "--token", "2")
 
 
 @pytest.mark.parametrize("tool", FILES)

@@ -72,7 +72,7 @@ def model_from(data: bytes, tool: str, path: str | Path = "bytes") -> Model:
         raise error if str(error).startswith(f"{path}:") else ModelError(f"{path}: {error}") from None
     except UnicodeDecodeError:
         raise ModelError(f"{path}: this {tool} model is not in UTF-8; convert its data, and train it again") from None
-    except (ValueError, IndexError, OverflowError, struct.error) as error:
+    except (ValueError, KeyError, IndexError, OverflowError, struct.error) as error:
         raise ModelError(f"{path}: not a {tool} model: its parts do not fit together ({error})") from None
 
 
@@ -95,14 +95,12 @@ def _read_text(data: bytes, path: str | Path) -> Contents:
     if len(values) != int(fields[b"maxid"]):
         raise ValueError("number of weights")
     lines, columns = templates.decode().split("\n"), int(fields[b"xsize"])
-    return _crfpp(
-        names, lines, columns, [string for _, string in entries], numbers, values, float(fields[b"cost-factor"])
-    )
+    return _crfpp(names, lines, columns, [string for _, string in entries], numbers, values)
 
 
 def _read_binary(data: bytes, path: str | Path) -> Contents:
     """Read what `crf_learn` writes: a header, labels, templates, a double array of strings, and weights."""
-    _, _, cost, count, columns, array_bytes = BINARY_HEADER.unpack_from(data)
+    *_, count, columns, array_bytes = BINARY_HEADER.unpack_from(data)
     at, parts = BINARY_HEADER.size, []
     for _ in range(2):
         (size,) = struct.unpack_from("<I", data, at)
@@ -113,7 +111,7 @@ def _read_binary(data: bytes, path: str | Path) -> Contents:
     values = np.frombuffer(_piece(data, at + array_bytes, 4 * count), "<f4")
     if at + array_bytes + 4 * count != len(data):
         raise ValueError("size")
-    return _crfpp(_checked_labels(labels, path), templates, columns, strings, numbers, values.astype(np.float64), cost)
+    return _crfpp(_checked_labels(labels, path), templates, columns, strings, numbers, values)
 
 
 def _piece(data: bytes, at: int, size: int) -> bytes:
@@ -166,15 +164,15 @@ def _crfpp(
     strings: list[bytes],
     numbers: Longs,
     values: np.ndarray,
-    cost: float,
 ) -> Contents:
-    """Return the contents of a model of CRF++; `numbers` has the first weight of each string."""
+    """Return the contents of a model of CRF++; `numbers` has the first weight of each string.
+
+    The cost factor of the file does not count: `crf_test` replaces it by its own option, which is 1 by default.
+    """
     edge = np.array([string.startswith(b"B") for string in strings], np.bool_)
     sizes = np.where(edge, len(labels) ** 2, len(labels))
     if not (within(numbers, len(values)) and within(numbers + sizes, len(values) + 1)):
         raise ValueError("numbers of weights")
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = values * cost
     weights = list[Weights]()
     for kind in (~edge, edge):
         # strings may share weights in a hostile file: then there would be more of them than the file has
@@ -182,7 +180,7 @@ def _crfpp(
             raise ValueError("numbers of weights")
         counts = np.where(kind, sizes, 0)
         codes = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        found = scaled[np.repeat(numbers, counts) + codes]
+        found = values[np.repeat(numbers, counts) + codes]
         kept = found != 0
         owners = np.repeat(np.arange(len(strings)), counts)[kept]
         weights.append(_weights(owners, codes[kept], found[kept], len(strings)))
