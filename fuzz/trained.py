@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from fuzz.doors import file, room
 from fuzz.target import ARRAYS, GOLDEN, RUN, TEMPLATE, TRAINING, Target
 from sapo.cli.inspect import describe_text
 from sapo.errors import SapoError
+from sapo.tagger.crfpp import model_from
 from sapo.tagger.explain import explain
 from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.tagger.foreign import crfsuite_bytes, crfsuite_from_bytes
@@ -36,6 +38,68 @@ def _foreign(data: bytes) -> None:
 def _foreign_seeds() -> list[bytes]:
     features = [([[f"word={word}", "bias"] for word in words], tags) for words, tags in TRAINING]
     return [crfsuite_bytes(sapo.train(features, epochs=2, seed=1, **RUN).model)]
+
+
+WAPITI = """#mdl#2#6
+#rdr#3/0/0
+9:u:%x[0,0],
+20:*:s=%m[-1,0,".?.?$"],
+1:*,
+#qrk#2
+1:A,
+1:B,
+#qrk#3
+5:u:cat,
+6:*:s=-1,
+1:*,
+0=0x1p+0
+2=-0x1p+1
+5=0x1p-1
+8=0x1p+0
+9=-0x1p+0
+13=0x1p+1
+"""
+CRFPP = """version: 100
+cost-factor: 1
+maxid: 10
+xsize: 1
+
+A
+B
+
+U0:%x[0,0]/%x[1,0]
+U1
+B
+
+0 U0:cat/and
+2 U0:w3/_B+1
+4 U1
+6 B
+
+1
+-1
+.5
+0
+1
+0
+.25
+-2
+1
+0
+"""
+CRFPP_BINARY = b"".join(
+    [
+        struct.pack("<IidIII", 100, 0, 1.0, 6, 1, 8 * 70),  # weights of "B" alone, in a double array of 70 units
+        struct.pack("<I", 4) + b"A\0B\0",
+        struct.pack("<I", 16) + b"U0:%x[0,0]\0B\0\0\0\0",
+        b"".join(struct.pack("<iI", {0: 1, 68: 2, 2: -1}.get(at, 0), {68: 1, 2: 2}.get(at, 0)) for at in range(70)),
+        struct.pack("<6f", 1, 0, 0, 1, 0.5, 0.5),
+    ]
+)
+
+
+def _other_tool(tool: str) -> Callable[[bytes], None]:
+    return lambda data: _use(sapo.Tagger(model_from(data, tool)))
 
 
 def _use(tagger: sapo.Tagger) -> None:
@@ -114,6 +178,9 @@ GOLDEN_MODELS = ("templates-2", "templates-half-2", "features-2")
 TRAINED: dict[str, Target] = {
     **{f"model-{name}": Target(_model, _start(f"{name}.sapo"), ARRAYS) for name in GOLDEN_MODELS},
     "model-crfsuite": Target(_foreign, _foreign_seeds),
+    "model-wapiti": Target(_other_tool("Wapiti"), lambda: [WAPITI.encode()]),
+    "model-crfpp-text": Target(_other_tool("CRF++ text"), lambda: [CRFPP.encode()]),
+    "model-crfpp-binary": Target(_other_tool("CRF++ binary"), lambda: [CRFPP_BINARY]),
     "model-lists-2": Target(_model, _many_labels, ARRAYS),
     "model-many-labels-2": Target(_model, _start("many-labels-2.sapo"), ARRAYS),
     "model-network-2": Target(_model, _start("network-2.sapo"), ARRAYS, needs="torch"),

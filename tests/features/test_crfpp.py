@@ -94,19 +94,23 @@ def test_lines_of_one_name_are_one_bag(as_block: Any, build: Any, named: Any) ->
     [
         ("U00:%x[0,2]", "uses the label itself"),
         ("U00:%x[0,3]", "uses the column 'c3', which is not there; the columns are word, pos"),
-        ("U00:%x[-51,0]", "row -51 is not between -50 and 50"),
-        ("U00:%x[51,0]", "row 51 is not between -50 and 50"),
-        ("U00:%x[0]", "expected U..:%x[row,column] or B"),
-        ("U00:%x[0,-1]", "expected U..:%x[row,column] or B"),
-        ("U00:%x[a,0]", "expected U..:%x[row,column] or B"),
-        ("U00:%x0,0", "expected U..:%x[row,column] or B"),
-        ("U00:%x[" + "9" * 5000 + ",0]", "expected U..:%x[row,column] or B"),
-        ("U00:%x[0," + "9" * 5000 + "]", "expected U..:%x[row,column] or B"),
-        ("word[0]", "expected U..:%x[row,column] or B"),
-        ('U00:%m[0,0,"...$"]', "unknown macro '%m'"),
-        ('U00:%x[0,0]/%t[0,0,"^A"]', "unknown macro '%t'"),
-        ("B00:%X[0,0]", "unknown macro '%X'"),
-        ("U00:%%x[0,0]", "unknown macro '%'"),
+        ("U00:%x[-51,0]", "row -51, which is not between -50 and 50"),
+        ("U00:%x[51,0]", "row 51, which is not between -50 and 50"),
+        ("U00:%x[0]", "expected %x[row,column]"),
+        ("U00:%x[0,-1]", "expected %x[row,column]"),
+        ("U00:%x[a,0]", "expected %x[row,column]"),
+        ("U00:%x0,0", "expected %x[row,column]"),
+        ("U00:%x[" + "9" * 5000 + ",0]", "expected %x[row,column]"),
+        ("U00:%x[0," + "9" * 5000 + "]", "expected %x[row,column]"),
+        ("word[0]", "expected a line that begins with U, B"),
+        ("U00:%q[0,0]", "expected %x[row,column], found '%q[0,0]'"),
+        ("U00:%%x[0,0]", "expected %x[row,column], found '%'"),
+        ("U00:%x[0,0]/%x[1,0", "expected %x[row,column], found '%x[1,0'"),
+        ("U00:%x[0,0]/x[1,0]", "expected %x[row,column], found 'x[1,0]'"),
+        ("u00:%m[0,0]", "%m needs a regular expression"),
+        ('u00:%x[0,0,"."]', "%x takes no regular expression"),
+        ('u00:%t[0,0,"a**"]', '"*" follows no character'),
+        ("u00:%x[@1,0]", "found '%x[@1,0]'"),
         ("B01:%x[0,2]", "uses the label itself"),
     ],
 )
@@ -120,11 +124,19 @@ def test_a_mistake_is_told_in_one_line_with_file_and_line(line: str, complaint: 
     assert "\n" not in message
 
 
-def test_a_file_of_unknown_macros_only_is_refused_with_what_is_supported() -> None:
-    with pytest.raises(
-        SapoError, match=r"^t:1: unknown macro '%X' in 'U00:%X\[0,0\]'; only %x\[row,column\] is supported"
-    ):
-        parse_templates("U00:%X[0,0]\nB\n", COLUMNS, "t")
+def test_patterns_of_wapiti_are_functions_and_stars_make_edge_features_too() -> None:
+    text = '# comment\n*\nU:a=%X[-1,0]/%x[0,1]  # comment\n*:b=%m[ 0,0,"^.?"]\n*:c=%T[1,0,"\\u"]\nb\n'
+    parsed = parse_templates(text, COLUMNS)
+    assert [str(template) for template in parsed.templates] == [
+        "bias",
+        "ascii_lower(word[-1]) & pos[0]",
+        'match(word[0], "^.?")',
+        'test(word[1], "\\u")',
+        'label[-1] & match(word[0], "^.?")',
+        'label[-1] & test(word[1], "\\u")',
+    ]
+    assert parsed.transitions
+    assert {template.bag for template in parsed.templates} == {"*", "u:a=%/%", "*:b=%", "*:c=%"}
 
 
 def test_columns_are_counted_as_in_the_file() -> None:

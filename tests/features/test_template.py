@@ -92,9 +92,12 @@ MANY = [name for name, function in WORD_FUNCTIONS.items() if function.many]
 
 
 @st.composite
-def functions(draw: st.DrawFn, names: list[str]) -> tuple[str, int | None]:
+def functions(draw: st.DrawFn, names: list[str]) -> tuple[str, int | str | None]:
     name = draw(st.sampled_from(names))
-    return name, draw(st.integers(1, 100)) if WORD_FUNCTIONS[name].number else None
+    function = WORD_FUNCTIONS[name]
+    if function.regex:
+        return name, draw(st.sampled_from(["^.?", r"\d*$", r"\p\\\""]))
+    return name, draw(st.integers(1, 100)) if function.number else None
 
 
 @st.composite

@@ -30,10 +30,15 @@ ODD = [
 ]
 
 
+def argument_of(name: str) -> int | str | None:
+    function = WORD_FUNCTIONS[name]
+    return 2 if function.number else ".?.?$" if function.regex else None
+
+
 @pytest.mark.parametrize("word", ODD)
 @pytest.mark.parametrize("name", WORD_FUNCTIONS)
 def test_every_function_takes_odd_strings(name: str, word: str) -> None:
-    values = ColumnView("word", ((name, 2 if WORD_FUNCTIONS[name].number else None),)).apply(word)
+    values = ColumnView("word", ((name, argument_of(name)),)).apply(word)
     assert all(isinstance(value, str) for value in values)
     assert len(values) <= 1 or WORD_FUNCTIONS[name].many
     assert len(set(values)) == len(values)
@@ -118,7 +123,7 @@ def test_a_function_of_nothing_is_nothing() -> None:
 
 
 CHAINS = [
-    *(((name, 2 if function.number else None),) for name, function in WORD_FUNCTIONS.items()),
+    *(((name, argument_of(name)),) for name in WORD_FUNCTIONS),
     (("lower", None), ("suffix", 3)),
     (("prefix", 2), ("classes", None)),
 ]

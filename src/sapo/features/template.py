@@ -10,10 +10,13 @@
     label[-1] & pos[0]          an edge feature: a transition together with a value
     bias                        a feature that every token has
     cluster(word[0], 6)         the first bits of the word's cluster, if training was given clusters
+    match(word[0], ".?.?$")     what a regular expression finds (features/regex.py)
 
 Columns have names (`word`, `pos`, ...) or numbers (`c0`, `c1`, ...). A line such as `U01:%x[-1,0]` makes the whole file
 a CRF++ template: `U05:%x[-1,0]/%x[0,0]` is `c0[-1] & c0[0]`, `B` stands for label[-1], and `B01:%x[0,1]` for
-label[-1] & c1[0]. Any other macro than %x is an error.
+label[-1] & c1[0]. It is a pattern file of Wapiti if a line begins with `u`, `b` or `*`, or has one of the other macros:
+`%X[0,0]` is ascii_lower(c0), `%m[0,0,"^."]` match(c0, "^."), `%t[0,0,"^."]` test(c0, "^."), and a line with `*` makes
+both a feature and an edge feature.
 """
 
 import re
@@ -25,6 +28,7 @@ from pathlib import Path
 from sapo.corpus.blocks import LABEL
 from sapo.errors import DataError, OptionError, SapoError, check_limit, choice, did_you_mean
 from sapo.features.knowledge import NOTHING, Knowledge
+from sapo.features.regex import compiled_regex
 from sapo.features.words import WORD_FUNCTIONS, ColumnView
 
 PRESETS = ("chunking", "chunking-best", "pos", "pos-paper", "pos-best", "ner", "bioner", "bioner-best")
@@ -32,8 +36,8 @@ FARTHEST = 50  # positions between an atom and the current token
 LONGEST = 100  # letters of a prefix, suffix or substring
 DEEPEST = 10  # nested functions
 SHOWN = 200  # characters of a line in a message
-_MACRO = re.compile(r"%x\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*\]", re.ASCII)
-_OTHER_MACRO = re.compile(r"%(?!x)\w?")  # such as %m, %t and %X of Wapiti
+_MACRO = re.compile(r'%([xXmMtT])\s*\[\s*([+-]?\d{1,9})\s*,\s*(\d{1,9})\s*(?:,\s*"((?:[^"\\]|\\.)*)"\s*)?\]', re.ASCII)
+_WAPITI = re.compile(r"^(?:[ub*]|[^#\n]*%[XmMtT]\s*\[)", re.MULTILINE)
 
 
 def template_text(name_or_path: str | Path) -> tuple[str, str]:
@@ -130,7 +134,7 @@ def parse_templates(
     for number, line in enumerate(text.splitlines(), 1):
         check_limit("template_line", len(line), f"{source}:{number}", "characters in a line")
     if re.search(r"^[^#\n]*%[A-Za-z]\s*\[", text, re.MULTILINE):
-        return _parse_crfpp(text, columns, source, knowledge)
+        return _parse_macro_lines(text, columns, source, knowledge)
     templates: list[Template] = []
     transitions = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -171,7 +175,7 @@ class _Line:
     """A recursive-descent parser of one line."""
 
     _end = re.compile(r"\s*\Z")
-    _token = re.compile(r"\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&]))", re.ASCII)
+    _token = re.compile(r'\s*(?:([A-Za-z_]\w*)|([+-]?\d+)|([\[\](),&])|"((?:[^"\\]|\\.)*)")', re.ASCII)
 
     def __init__(self, line: str, place: str, columns: Sequence[str], knowledge: Knowledge) -> None:
         self.line, self.place, self.at, self.depth = line, place, 0, 0
@@ -187,7 +191,7 @@ class _Line:
         if match is None:
             raise self.error(f"unexpected {self.line[self.at :].lstrip()[0]!r}")
         self.at = match.end()
-        self.kind = ("name", "number", "mark")[(match.lastindex or 1) - 1]
+        self.kind = ("name", "number", "mark", "string")[(match.lastindex or 1) - 1]
         self.value = match.group(match.lastindex or 1)
 
     def error(self, what: str) -> SapoError:
@@ -208,6 +212,17 @@ class _Line:
             raise self.error(f"{self.value[:10]} is not between {low} and {high}")
         self.advance()
         return number
+
+    def regex(self) -> str:
+        if self.kind != "string":
+            raise self.error(f'expected a regular expression such as "^.", found {self.value!r}')
+        try:
+            compiled_regex(self.value)
+        except DataError as error:
+            raise self.error(str(error)) from None
+        text = self.value
+        self.advance()
+        return text
 
     def template(self) -> Template:
         atoms: list[Atom] = []
@@ -267,20 +282,20 @@ class _Line:
             return self.knowledge_of(name, inner)
         if inner.view.many:
             raise self.error(f"'{inner}' gives many values and cannot be used inside {name}")
-        number = None
-        if function.number:
+        argument: int | str | None = None
+        if function.number or function.regex:
             self.take(",")
-            number = self.number(1, LONGEST)
+            argument = self.number(1, LONGEST) if function.number else self.regex()
         self.take(")")
         self.depth -= 1
         view = inner.view
-        return Atom(ColumnView(view.column, (*view.functions, (name, number))), inner.offset)
+        return Atom(ColumnView(view.column, (*view.functions, (name, argument))), inner.offset)
 
     def knowledge_of(self, name: str, inner: Atom) -> Atom:
         """Read the rest of `cluster(word[0], 6)`, which is `prefix(cluster[0], 6)`."""
         if inner.view != ColumnView(self.knowledge.words):
             raise self.error(f"{name} is known of the words as they are, not of '{inner}'")
-        prefix: tuple[tuple[str, int | None], ...] = ()
+        prefix: tuple[tuple[str, int | str | None], ...] = ()
         if self.value == ",":
             self.advance()
             prefix = (("prefix", self.number(1, LONGEST)),)
@@ -289,43 +304,82 @@ class _Line:
         return Atom(ColumnView(name, prefix), inner.offset)
 
 
-def _parse_crfpp(text: str, columns: Sequence[str], source: str, knowledge: Knowledge) -> TemplateSet:
-    """Parse a CRF++ template.
+@dataclass(frozen=True, slots=True)
+class MacroLine:
+    """A line of a CRF++ template or of a pattern file of Wapiti."""
 
-    `U05:%x[-1,0]/%x[0,0]` is the bag 'U05:/' with the atoms word[-1] and word[0]. `B` stands for the transitions, and
-    with macros for edge features.
+    literals: tuple[str, ...]  # the text before, between and after the macros
+    atoms: tuple[Atom, ...]
+    templates: tuple[Template, ...]  # of a feature, an edge feature, or both
+    transitions: bool  # whether it gives weights to pairs of labels
+
+
+def is_wapiti(text: str) -> bool:
+    """Return whether a file with macros has patterns of Wapiti, not templates of CRF++."""
+    return _WAPITI.search(text) is not None
+
+
+def parse_macros(line: str, columns: Sequence[str], place: str, *, wapiti: bool) -> MacroLine:
+    """Parse a line with macros.
+
+    >>> line = parse_macros("U05:%x[-1,0]/%x[0,0]", ["word", "label"], "template:1", wapiti=False)
+    >>> line.literals, str(line.templates[0]), line.transitions
+    (('U05:', '/', ''), 'word[-1] & word[0]', False)
     """
+    found = list(_MACRO.finditer(line))
+    kinds = "u*b" if wapiti else "UB"
+    ends = [0, *(macro.end() for macro in found)]
+    starts = [*(macro.start() for macro in found), len(line)]
+    literals = tuple(line[end:start] for end, start in zip(ends, starts, strict=True))
+    for literal in literals:
+        if wrong := re.search(r"%\S*|(?<!\w)[xXmMtT]\[[+-]?\d.*", literal):
+            known = '%x[row,column], %X[..], %m[row,column,"regex"] or %t[..]' if wapiti else "%x[row,column]"
+            raise DataError(f"{place}: expected {known}, found '{wrong[0]:.40}' in '{_short(line)}'")
+    if line[0] not in kinds:
+        raise DataError(f"{place}: expected a line that begins with {', '.join(kinds)}, found '{_short(line)}'")
+    atoms = tuple(_macro_atom(macro, columns, f"{place}: '{_short(line)}'") for macro in found)
+    node, edge = line[0] in "Uu*", line[0] in "Bb*"
+    bag = "%".join(literals)
+    kept = [] if not node else [Template(atoms, bag)]
+    kept += [Template(atoms, bag, edge=True)] if edge and atoms else []
+    return MacroLine(literals, atoms, tuple(kept), edge and not atoms)
+
+
+def _macro_atom(macro: re.Match[str], columns: Sequence[str], place: str) -> Atom:
+    kind, row, column, regex = macro.groups()
+    if abs(int(row)) > FARTHEST:
+        raise DataError(f"{place} has row {row}, which is not between -{FARTHEST} and {FARTHEST}")
+    if (regex is None) != (kind in "xX"):
+        way = "takes no regular expression" if kind in "xX" else 'needs a regular expression, as in %m[0,0,"^."]'
+        raise DataError(f"{place}: %{kind} {way}")
+    functions: tuple[tuple[str, int | str | None], ...] = ()
+    if regex is not None:
+        try:
+            compiled_regex(regex)
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
+        functions = (("test" if kind in "tT" else "match", regex),)
+    if kind in "XM":
+        functions = (*functions, ("ascii_lower", None))
+    return Atom(ColumnView(_column(f"c{int(column)}", columns, place), functions), int(row))
+
+
+def _parse_macro_lines(text: str, columns: Sequence[str], source: str, knowledge: Knowledge) -> TemplateSet:
+    """Parse a CRF++ template or a pattern file of Wapiti."""
     templates: list[Template] = []
-    transitions = False
+    transitions, wapiti = False, is_wapiti(text)
     for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
+        line = (line.split("#", 1)[0] if wapiti else line).strip()
         if not line or line.startswith("#"):
             continue
         if knowledge.in_line(line):
             templates.append(_Line(line, f"{source}:{number}", columns, knowledge).template())
             continue
-        if other := _OTHER_MACRO.search(line):
-            raise DataError(
-                f"{source}:{number}: unknown macro '{other[0]}' in '{_short(line)}'; only %x[row,column] is supported; "
-                "for more, write lines such as suffix(word, 3) and lower(word) in a file without macros"
-            )
-        macros = _MACRO.findall(line)
-        literal = _MACRO.sub("", line)
-        if line[0] not in "UB" or "%x" in literal:
-            raise DataError(f"{source}:{number}: expected U..:%x[row,column] or B in '{_short(line)}'")
-        if line[0] == "B" and not macros:
-            transitions = True
-            continue
-        atoms = []
-        for row, column in macros:
-            if abs(int(row)) > FARTHEST:
-                raise DataError(
-                    f"{source}:{number}: row {row} is not between -{FARTHEST} and {FARTHEST} in '{_short(line)}'"
-                )
-            atoms.append(
-                Atom(ColumnView(_column(f"c{int(column)}", columns, f"{source}:{number}: '{_short(line)}'")), int(row))
-            )
-        templates.append(Template(tuple(atoms), bag=literal, edge=line[0] == "B"))
+        if wapiti:
+            line = line[0].lower() + line[1:]
+        parsed = parse_macros(line, columns, f"{source}:{number}", wapiti=wapiti)
+        templates += parsed.templates
+        transitions |= parsed.transitions
     return _checked(templates, transitions, text, source, columns, knowledge)
 
 

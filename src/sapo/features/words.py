@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sapo import jit
+from sapo.features.regex import compiled_regex
 from sapo.features.strings import StringTable, narrow, valid_offsets, widen, within
 from sapo.jit.arrays import Bytes, Growable, Ints, Longs, offsets_of, pieces_of
 
@@ -138,6 +139,33 @@ def _classes(word: str) -> tuple[str, ...]:
     return tuple(name for name, holds in tests.items() if holds)
 
 
+def ascii_lower(word: str) -> str:
+    """Return the word with a to z instead of A to Z, and everything else as it is: %X of Wapiti.
+
+    >>> ascii_lower("ÉCOLE")
+    'École'
+    """
+    return word.translate(_ASCII_LOWER)
+
+
+def match(word: str, regex: str) -> str:
+    """Return the first part of the word that matches a regular expression, empty if there is none: %m of Wapiti.
+
+    >>> match("IL-2", "\\\\d"), match("interleukin", "\\\\d")
+    ('2', '')
+    """
+    return compiled_regex(regex).find(word) or ""
+
+
+def test(word: str, regex: str) -> str:
+    """Return whether a regular expression matches a part of the word: %t of Wapiti.
+
+    >>> test("IL-2", "\\\\d"), test("interleukin", "\\\\d")
+    ('true', 'false')
+    """
+    return "false" if compiled_regex(regex).find(word) is None else "true"
+
+
 def _class(c: str) -> str:
     if c.isupper():
         return "A"
@@ -154,14 +182,16 @@ def _first_of_its_kind(c: str) -> str:
 
 _kinds: dict[tuple[bool, ...], str] = {}
 _SHAPES, _KINDS = _Translation(_class), _Translation(_first_of_its_kind)
+_ASCII_LOWER = str.maketrans({letter: letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"})
 
 
 @dataclass(frozen=True, slots=True)
 class WordFunction:
-    """How a template may use a function: whether it takes a `number`, and whether it returns a list (`many`)."""
+    """How a template may use a function: whether it takes a `number` or a `regex`, and returns a list (`many`)."""
 
     apply: Callable[..., str | list[str] | None]
     number: bool = False
+    regex: bool = False
     many: bool = False
 
 
@@ -174,6 +204,9 @@ WORD_FUNCTIONS = {
     "suffix": WordFunction(suffix, number=True),
     "substrings": WordFunction(substrings, number=True, many=True),
     "classes": WordFunction(classes, many=True),
+    "ascii_lower": WordFunction(ascii_lower),
+    "match": WordFunction(match, regex=True),
+    "test": WordFunction(test, regex=True),
 }
 
 
@@ -182,7 +215,7 @@ class ColumnView:
     """One function of one column: `suffix(lower(word), 3)` is ('word', (('lower', None), ('suffix', 3)))."""
 
     column: str
-    functions: tuple[tuple[str, int | None], ...] = ()
+    functions: tuple[tuple[str, int | str | None], ...] = ()
 
     @property
     def many(self) -> bool:
@@ -204,12 +237,12 @@ class ColumnView:
         ([1, 0, 1], ['is', 'am'])
         """
         results: list[Any] = list(values)
-        for name, number in self.functions:  # only the outermost one may return lists; None stays None
+        for name, argument in self.functions:  # only the outermost one may return lists; None stays None
             function = WORD_FUNCTIONS[name].apply
-            if number is None:
+            if argument is None:
                 results = [None if result is None else function(result) for result in results]
             else:
-                results = [None if result is None else function(result, number) for result in results]
+                results = [None if result is None else function(result, argument) for result in results]
         if self.many:
             lists = [result or [] for result in results]
             return [len(result) for result in lists], [value for result in lists for value in result]
@@ -218,8 +251,9 @@ class ColumnView:
     def show(self, offset: int) -> str:
         """Return the view at this offset, as a template writes it."""
         text = f"{self.column}[{offset}]"
-        for name, number in self.functions:
-            text = f"{name}({text})" if number is None else f"{name}({text}, {number})"
+        for name, argument in self.functions:
+            shown = f'"{argument}"' if isinstance(argument, str) else argument
+            text = f"{name}({text})" if argument is None else f"{name}({text}, {shown})"
         return text
 
 

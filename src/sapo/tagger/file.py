@@ -374,16 +374,12 @@ def _parts(model: Model, half: bool) -> tuple[dict[str, Any], dict[str, np.ndarr
 
 
 def load_model(path: str | Path) -> Model:
-    """Load a model, of CRFsuite too. Check everything that a kernel will use as an index first."""
+    """Load a model, of CRFsuite, CRF++ or Wapiti too. Check everything that a kernel will use as an index first."""
     tool = _tool_of(path)
-    if tool == "CRFsuite":
-        from sapo.tagger.foreign import read_crfsuite
-
-        return read_crfsuite(path)
     if tool is not None:
-        raise ModelError(
-            f"{path}: is a {tool} model, which sapo cannot read; train again with its template: see docs/migrating"
-        )
+        from sapo.tagger.foreign import read_foreign
+
+        return read_foreign(path, tool)
     return _model(path, *load_arrays(path, WHAT))
 
 

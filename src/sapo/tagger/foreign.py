@@ -35,8 +35,8 @@ OF_ATTRIBUTE, OF_PAIR = 0, 1
 LARGEST_FILE = (1 << 32) - 1  # offsets have 32 bits
 
 
-def read_crfsuite(path: str | Path) -> Model:
-    """Read a model of CRFsuite. Raise SapoError if it is missing or damaged."""
+def read_foreign(path: str | Path, tool: str) -> Model:
+    """Read a model of another tool, which `foreign_model` names. Raise SapoError if it is missing or damaged."""
     try:
         with open_regular(path) as stream:
             data = stream.read()
@@ -44,7 +44,11 @@ def read_crfsuite(path: str | Path) -> Model:
         raise missing_file(path) from None
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror or error})") from None
-    return crfsuite_from_bytes(data, path)
+    if tool == "CRFsuite":
+        return crfsuite_from_bytes(data, path)
+    from sapo.tagger.crfpp import model_from
+
+    return model_from(data, tool, path)
 
 
 def crfsuite_from_bytes(data: bytes, path: str | Path = "bytes") -> Model:
