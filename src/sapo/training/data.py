@@ -43,7 +43,7 @@ from sapo.tags.spans import read_spans
 from sapo.text.learning import Evidence, rules_of, unlearned
 from sapo.text.tokens import Rules
 from sapo.training.gold import Gold, make_gold
-from sapo.training.plan import ClusterSource, Names, Plan
+from sapo.training.plan import CASE, ClusterSource, Names, Plan
 from sapo.training.shards.corpus import ShardedCorpus
 
 # The share of words outside spans is below this for phrases: 0.03 in CoNLL-2000, and 0.39 if only its noun phrases are
@@ -192,10 +192,11 @@ def templates_with_knowledge(plan: Plan, template: str | Path, first: Block) -> 
     for given in plan.clusters:
         name = next(name for name in map(_column_name, count(1)) if name not in (*first.columns, *sources))
         sources[name] = _clusters(given)
-    for kind, names in plan.names.items():
+    for key, names in plan.names.items():
+        kind = key.removesuffix(CASE)
         if kind in (*first.columns, *sources):
             raise OptionError(f"names: there is a column '{kind}' already; choose another kind, such as {kind}_names")
-        sources[kind] = found = _name_list(names)
+        sources[kind] = found = _name_list(names, any_case=kind == key)
         _refuse_harvested(kind, found, plan, first)
     vectors = None if plan.vectors is None else WordVectors.read(plan.vectors)
     knowledge = Knowledge(word_column(first), sources, vectors) if sources or vectors is not None else NOTHING
@@ -208,10 +209,11 @@ def _clusters(given: ClusterSource) -> Clusters:
     return Clusters(given) if isinstance(given, Mapping) else Clusters.read(given)
 
 
-def _name_list(names: Names) -> NameList:
+def _name_list(names: Names, *, any_case: bool) -> NameList:
     if isinstance(names, NameList):
         return names
-    return NameList.read(names) if isinstance(names, str | Path) else NameList.of(names)
+    read = NameList.read if isinstance(names, str | Path) else NameList.of
+    return read(names, any_case=any_case)
 
 
 HARVESTED = 0.9  # share of the spans of the training data that no list from elsewhere has
