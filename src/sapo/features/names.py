@@ -76,7 +76,7 @@ class NameList:
 
         Empty lines and lines that begin with # are skipped. `column` is 'name' by default, or else the first column.
         """
-        return cls._of_places(_read(path, column), show_path(path), any_case)
+        return cls._of_places(read_names(path, column), show_path(path), any_case)
 
     @classmethod
     def of(cls, names: Iterable[str], *, any_case: bool = True) -> "NameList":
@@ -308,8 +308,8 @@ def find_names(
             begin = max(after, begin + 1)
 
 
-def _read(path: str | Path, column: str | None) -> Iterator[tuple[int, Any]]:
-    """Yield the names of a file, with their lines; `_batches` checks them."""
+def read_names(path: str | Path, column: str | None = None) -> Iterator[tuple[int, Any]]:
+    """Yield the names of a file, with their lines; `NameList` checks them."""
     place = show_path(path)
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     kind = next((suffix for suffix in reversed(suffixes) if suffix not in PACKED), "")

@@ -185,7 +185,7 @@ def make_plan(
     if not isinstance(features.get("vectors"), str | Path | None):
         raise OptionError(f"vectors must be the path of a file, not {features['vectors']!r:.60}")
     network = network_options(learner, _take(given, NETWORK))
-    features["clusters"], features["names"] = _listed(features.get("clusters")), _kinds(features.get("names"))
+    features["clusters"], features["names"] = _listed(features.get("clusters")), check_kinds(features.get("names"))
     features["unlabeled"] = _texts(features.get("unlabeled"))
     for name in ("clusters", "unlabeled", "names"):
         if features[name] and learner in LAYERS:
@@ -231,7 +231,7 @@ def _listed(clusters: Any) -> tuple[ClusterSource, ...]:
     return tuple(some)
 
 
-def _kinds(names: Any) -> dict[str, Names]:
+def check_kinds(names: Any) -> dict[str, Names]:
     """Return the lists of names by their kind: the name of a column, and `CASE` if capitals count."""
     if not isinstance(names, Mapping | None):
         raise OptionError(f"names must be a dictionary of kinds and files or lists, not {names!r:.60}")
