@@ -335,7 +335,7 @@ def read_names(path: str | Path, column: str | None = None) -> Iterator[tuple[in
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
     for number, line in read_lines(path, "write one name per line"):
         if not line.isascii():
-            check_utf8(line, show_path(path), number)
+            check_utf8(line, show_path(path), number, corpus=False)
         name = line.decode().strip()
         if name and name[0] != "#":
             yield number, name
@@ -346,7 +346,7 @@ def _json_rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         place = f"{show_path(path)}:{number}"
-        check_utf8(line, show_path(path), number)
+        check_utf8(line, show_path(path), number, corpus=False)
         try:
             row = parse_json(line.decode())
         except (ValueError, RecursionError) as error:
