@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
 
 
 def _look(store: Store) -> None:
-    classroom = Classroom(store, Pupil(store.kind), Retraining(store.path, None, None), lambda *what: None)
+    classroom = Classroom(store, Pupil(store.kind), Retraining(store.path), lambda *what: None)
     answers = Answers(classroom)
     forms = [messages.SentencesForm(), messages.SentencesForm(state="all", order="in-order")]
     shown = [answers.project(messages.Asked()), *map(answers.sentences, forms)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sapo
+from sapo.corpus.blocks import Sentence, block_from_sentences
 from sapo.corpus.formats import read
 from sapo.corpus.sample import COLUMNS, sample_path
 from sapo.errors import SapoError
@@ -198,6 +199,18 @@ def test_a_saved_model_knows_the_names(tmp_path: Path) -> None:
             assert one.score == pytest.approx(other.score, rel=1e-6)  # features are in another order
 
 
+def test_capitals_count_in_a_list_if_its_kind_says_so(tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("Will\n")
+    sentence = block_from_sentences([Sentence({"word": ("Will", "will")}, None)], "text", labeled=False)
+    sources: list[Any] = [["Will"], tmp_path / "names.txt"]
+    for names in sources:
+        for kind, found in (("who", b"BB"), ("who:case", b"BO")):
+            tagger = sapo.train(CITIES, names={kind: names}, template="ner", **SETTINGS)
+            knowledge = tagger.model.encoder.templates.knowledge
+            data, starts, ends = knowledge.fields_of(sentence, "who")
+            assert b"".join(data[a:b].tobytes() for a, b in zip(starts, ends, strict=True)) == found
+
+
 def test_a_list_that_was_made_from_the_training_data_is_refused() -> None:
     train = [([f"w{i}", "met", f"P{i}"], ["O", "O", "B-PER"]) for i in range(60)]
     dev = [([f"w{i}", "met", f"P{i}"], ["O", "O", "B-PER"]) for i in range(60, 120)]
@@ -217,6 +230,8 @@ def test_a_list_that_was_made_from_the_training_data_is_refused() -> None:
     [
         (["Oslo"], "names must be a dictionary of kinds and files or lists"),
         ({"a b": ["Oslo"]}, "a kind must be a word of letters, digits and _"),
+        ({"city:cases": ["Oslo"]}, "such as person, or person:case if capitals count, not 'city:cases'"),
+        ({"city": ["Oslo"], "city:case": ["Bergen"]}, "there is a column 'city' already"),
         ({"label": ["Oslo"]}, "a kind must be a word of letters, digits and _"),
         ({"word": ["Oslo"]}, "there is a column 'word' already; choose another kind, such as word_names"),
         ({"city": 3}, "city must be a file or a list of names, not 3"),

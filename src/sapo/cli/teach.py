@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from sapo.cli.options import announce_compiling, quiet_option, split_names, tell
+from sapo.cli.train import names_option, parse_names
 from sapo.errors import OptionError
 
 
@@ -18,6 +19,7 @@ from sapo.errors import OptionError
 )
 @click.option("--model", metavar="MODEL", help="Begin with this model.")
 @click.option("--annotated", multiple=True, metavar="FILE", help="Begin with the sentences of this labeled file.")
+@names_option
 @click.option(
     "--format", metavar="NAME", help="Format of the texts, or of the file to import or export. Default: see the docs."
 )
@@ -36,6 +38,7 @@ def teach_command(
     tags: bool,
     model: str | None,
     annotated: tuple[str, ...],
+    names: tuple[str, ...],
     format: str | None,
     imported: str | None,
     exported: str | None,
@@ -65,10 +68,10 @@ def teach_command(
     if output is not None:
         from sapo.apps.teach.project import make_project
 
-        names = [name for name in split_names(labels) or () if name]
-        kind = "tags" if tags else None
-        make_project(output, files, names, kind=kind, model=model, annotated=annotated, format=format)
-    elif len(files) > 1 or labels or tags or model or annotated:
+        begin = [name for name in split_names(labels) or () if name]
+        kind, lists = "tags" if tags else None, parse_names(names)
+        make_project(output, files, begin, kind=kind, model=model, annotated=annotated, format=format, names=lists)
+    elif len(files) > 1 or labels or tags or model or annotated or names:
         raise OptionError("give the project to make: sapo teach TEXT... -o PROJECT")
     project = output or Path(files[0])
     if not serving:

@@ -126,7 +126,8 @@ names_option = click.option(
     "--names",
     multiple=True,
     metavar="KIND=FILE",
-    help="Names of a kind, such as city=cities.txt: one on each line, or CSV or JSONL. May be repeated.",
+    help="Names of a kind, such as city=cities.txt: one on each line, or CSV or JSONL. Capitals count with "
+    "city:case=cities.txt. May be repeated.",
 )
 verbose_option = click.option(
     "--verbose", "-v", is_flag=True, help="Print a line for each epoch and each trial of settings, too."

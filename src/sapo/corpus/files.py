@@ -547,17 +547,18 @@ def check_readable(path: str | Path) -> None:
         raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 
 
-def check_utf8(data: bytes, name: str, first_line: int) -> None:
-    """Raise SapoError with file, line and byte if the data is not UTF-8."""
+def check_utf8(data: bytes, name: str, first_line: int, *, corpus: bool = True) -> None:
+    """Raise SapoError with file, line and byte if the data is not UTF-8; a corpus can be read in another encoding."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
         guess = looks_like(data[data.rfind(b"\n", 0, error.start) + 1 :])
         at = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        option = f"use `encoding='{guess}'`, or " if corpus else ""
         raise DataError(
             f"{name}:{line}: not UTF-8: byte 0x{data[error.start]:02x} at place {at} of the line; "
-            f"it looks like {guess}: use `encoding='{guess}'`, or convert it with iconv -f {guess} -t utf-8"
+            f"it looks like {guess}: {option}convert it with iconv -f {guess} -t utf-8"
         ) from None
 
 

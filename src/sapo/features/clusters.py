@@ -118,7 +118,7 @@ def _read_lines(path: str | Path, name: str) -> dict[str, str]:
     paths: dict[str, str] = {}
     bits_first: bool | None = None
     for number, raw in read_lines(path, "write one word per line"):
-        check_utf8(raw, name, number)
+        check_utf8(raw, name, number, corpus=False)
         line = raw.decode().rstrip("\r")
         parts = line.split("\t") if "\t" in line else line.split()
         if not line.strip():
@@ -145,7 +145,7 @@ def _broken(name: str, number: int, line: str) -> DataError:
 def _read_json(path: str | Path, name: str) -> dict[str, str]:
     """Return the cluster of each word of an object in JSON."""
     data = read_whole(path)
-    check_utf8(data, name, 1)
+    check_utf8(data, name, 1, corpus=False)
     text = data.decode("utf-8-sig")
     if text.count("[") + text.count("{") > MOST_NESTED:
         raise DataError(f"{name}: expected an object of words and clusters, found lists or objects inside it")

@@ -76,7 +76,7 @@ class NameList:
 
         Empty lines and lines that begin with # are skipped. `column` is 'name' by default, or else the first column.
         """
-        return cls._of_places(_read(path, column), show_path(path), any_case)
+        return cls._of_places(read_names(path, column), show_path(path), any_case)
 
     @classmethod
     def of(cls, names: Iterable[str], *, any_case: bool = True) -> "NameList":
@@ -308,8 +308,8 @@ def find_names(
             begin = max(after, begin + 1)
 
 
-def _read(path: str | Path, column: str | None) -> Iterator[tuple[int, Any]]:
-    """Yield the names of a file, with their lines; `_batches` checks them."""
+def read_names(path: str | Path, column: str | None = None) -> Iterator[tuple[int, Any]]:
+    """Yield the names of a file, with their lines; `NameList` checks them."""
     place = show_path(path)
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     kind = next((suffix for suffix in reversed(suffixes) if suffix not in PACKED), "")
@@ -335,7 +335,7 @@ def _read(path: str | Path, column: str | None) -> Iterator[tuple[int, Any]]:
 def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
     for number, line in read_lines(path, "write one name per line"):
         if not line.isascii():
-            check_utf8(line, show_path(path), number)
+            check_utf8(line, show_path(path), number, corpus=False)
         name = line.decode().strip()
         if name and name[0] != "#":
             yield number, name
@@ -346,7 +346,7 @@ def _json_rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         place = f"{show_path(path)}:{number}"
-        check_utf8(line, show_path(path), number)
+        check_utf8(line, show_path(path), number, corpus=False)
         try:
             row = parse_json(line.decode())
         except (ValueError, RecursionError) as error:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sapo.corpus.files import CHUNK, LONGEST_JSON, gunzipped, missing_file, parse_json
+from sapo.corpus.files import CHUNK, LONGEST_JSON, check_utf8, gunzipped, missing_file, parse_json
 from sapo.errors import DataError, SapoError
 from sapo.features.lexicon import Lexicon
 from sapo.features.strings import array_of, bounded
@@ -176,6 +176,8 @@ def read_vectors(path: str | Path, most: int | None = None) -> Vectors:
     length = int.from_bytes(data[:8], "little")
     if data[8:9] == b"{" and length <= len(data) - 8:
         return _from_safetensors(data, length, path, most)
+    if data[6:9] == b"\0\0{":
+        raise DataError(f"{path}: begins as a safetensors file, but ends before its header does; copy it again")
     first, _, rest = data.partition(b"\n")
     header = _header(first)
     if header is None:
@@ -245,6 +247,7 @@ def _from_text(
         except SapoError:
             raise
         except ValueError:
+            check_utf8(line, str(path), number, corpus=False)
             raise DataError(f"{place}: expected a word and {width} numbers, found {_shown(line)}") from None
         if not np.isfinite(row).all():
             raise DataError(f"{place}: the vector of {word!r} has a value that is not a finite number")

@@ -24,7 +24,7 @@ from sapo.features.clusters import Clusters
 from sapo.features.encoded import EncodedCorpus, join_encoded, observed_pairs
 from sapo.features.encoder import Encoder, TemplateEncoder
 from sapo.features.knowledge import NOTHING, Knowledge
-from sapo.features.names import B, I, NameList
+from sapo.features.names import B, I, NameList, read_names
 from sapo.features.ready import FeatureEncoder, build_feature_encoder, build_from_batches
 from sapo.features.strings import StringTable, label_ids
 from sapo.features.template import TemplateSet, parse_templates, template_text
@@ -37,13 +37,14 @@ from sapo.learn.samples import Corpus, counted_samples, scaled, scales_of
 from sapo.learn.weights import Weights
 from sapo.neural.options import Texts
 from sapo.tagger.files import ReadingOptions
+from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import refuse_missing
 from sapo.tags.schemes import Notation, label_kinds, looks_like_spans, notation_of
 from sapo.tags.spans import read_spans
 from sapo.text.learning import Evidence, rules_of, unlearned
 from sapo.text.tokens import Rules
 from sapo.training.gold import Gold, make_gold
-from sapo.training.plan import ClusterSource, Names, Plan
+from sapo.training.plan import CASE, ClusterSource, Names, Plan
 from sapo.training.shards.corpus import ShardedCorpus
 
 # The share of words outside spans is below this for phrases: 0.03 in CoNLL-2000, and 0.39 if only its noun phrases are
@@ -192,11 +193,13 @@ def templates_with_knowledge(plan: Plan, template: str | Path, first: Block) -> 
     for given in plan.clusters:
         name = next(name for name in map(_column_name, count(1)) if name not in (*first.columns, *sources))
         sources[name] = _clusters(given)
-    for kind, names in plan.names.items():
+    for key, names in plan.names.items():
+        kind = key.removesuffix(CASE)
         if kind in (*first.columns, *sources):
             raise OptionError(f"names: there is a column '{kind}' already; choose another kind, such as {kind}_names")
-        sources[kind] = found = _name_list(names)
-        _refuse_harvested(kind, found, plan, first)
+        sources[kind] = found = name_list(names, any_case=kind == key)
+        if found is not names:
+            _refuse_harvested(kind, found, plan, first)
     vectors = None if plan.vectors is None else WordVectors.read(plan.vectors)
     knowledge = Knowledge(word_column(first), sources, vectors) if sources or vectors is not None else NOTHING
     return parse_templates(knowledge.complete(text), first.columns, source, knowledge)
@@ -208,10 +211,29 @@ def _clusters(given: ClusterSource) -> Clusters:
     return Clusters(given) if isinstance(given, Mapping) else Clusters.read(given)
 
 
-def _name_list(names: Names) -> NameList:
+def name_list(names: Names, *, any_case: bool) -> NameList:
+    """Return the names of a file or a sequence as a list; one that is ready stays as it is."""
     if isinstance(names, NameList):
         return names
-    return NameList.read(names) if isinstance(names, str | Path) else NameList.of(names)
+    if isinstance(names, str | Path):
+        return NameList.read(names, any_case=any_case)
+    return NameList.of(names, any_case=any_case)
+
+
+def names_in(path: str | Path) -> list[str]:
+    """Return the names of a file as they are written there; raise SapoError if it cannot be a list of names."""
+    NameList.read(path)
+    return [name for _, name in read_names(path)]
+
+
+def with_names(tagger: Tagger, lists: Mapping[str, NameList]) -> Tagger:
+    """Return a tagger that finds the names of other lists, of the kinds that it knows. It learns nothing."""
+    encoder = tagger.model.encoder
+    assert isinstance(encoder, TemplateEncoder)
+    known = encoder.templates.knowledge
+    templates = replace(encoder.templates, knowledge=replace(known, columns={**known.columns, **lists}))
+    encoder = TemplateEncoder(templates, encoder.strings, encoder.views, encoder.tables)
+    return Tagger(replace(tagger.model, encoder=encoder))
 
 
 HARVESTED = 0.9  # share of the spans of the training data that no list from elsewhere has

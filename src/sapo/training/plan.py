@@ -31,6 +31,7 @@ CHECKPOINT = "checkpoint"  # its name in a cache directory
 
 ClusterSource = str | Path | Mapping[str, str] | Clusters
 Names = str | Path | Sequence[str] | NameList  # a file, or the names themselves
+CASE = ":case"  # after the kind of names whose capitals count
 
 
 class LearningOptions(TypedDict, total=False):
@@ -184,7 +185,7 @@ def make_plan(
     if not isinstance(features.get("vectors"), str | Path | None):
         raise OptionError(f"vectors must be the path of a file, not {features['vectors']!r:.60}")
     network = network_options(learner, _take(given, NETWORK))
-    features["clusters"], features["names"] = _listed(features.get("clusters")), _kinds(features.get("names"))
+    features["clusters"], features["names"] = _listed(features.get("clusters")), check_kinds(features.get("names"))
     features["unlabeled"] = _texts(features.get("unlabeled"))
     for name in ("clusters", "unlabeled", "names"):
         if features[name] and learner in LAYERS:
@@ -230,14 +231,16 @@ def _listed(clusters: Any) -> tuple[ClusterSource, ...]:
     return tuple(some)
 
 
-def _kinds(names: Any) -> dict[str, Names]:
-    """Return the lists of names by their kind, which must be the name of a column."""
+def check_kinds(names: Any) -> dict[str, Names]:
+    """Return the lists of names by their kind: the name of a column, and `CASE` if capitals count."""
     if not isinstance(names, Mapping | None):
         raise OptionError(f"names must be a dictionary of kinds and files or lists, not {names!r:.60}")
     for kind, source in (names or {}).items():
-        if not isinstance(kind, str) or not kind.isascii() or not kind.isidentifier() or kind == LABEL:
+        column = kind.removesuffix(CASE) if isinstance(kind, str) else ""
+        if not column.isascii() or not column.isidentifier() or column == LABEL:
             raise OptionError(
-                f"names: a kind must be a word of letters, digits and _, such as person, not {kind!r:.60}"
+                f"names: a kind must be a word of letters, digits and _, such as person, or person{CASE} if capitals "
+                f"count, not {kind!r:.60}"
             )
         if not isinstance(source, str | Path | Sequence | NameList):
             raise OptionError(f"names: {kind} must be a file or a list of names, not {source!r:.60}")

@@ -85,7 +85,8 @@ def train(
     - `format`, `label`, `columns` and `encoding`: how to read files;
     - `clusters`: word clusters that `sapo cluster` or another tool has made: a file, or a dictionary of words and bits,
       or a list of these; `unlabeled`: text without labels, a file or a list of files, to make such clusters from, which
-      are kept for later runs; `names`: a file or a list of names for each kind, such as {"city": "cities.txt"};
+      are kept for later runs; `names`: a file or a list of names for each kind, such as {"city": "cities.txt"},
+      or {"city:case": "cities.txt"} if capitals count;
       `vectors`: a file of word vectors (word2vec, GloVe, fastText or safetensors), from which networks start;
     - `repetition`: "on" tags twice, so that a model sees how the same words are tagged nearby, "auto" where that gains
       on held-out sentences; the default is "off";

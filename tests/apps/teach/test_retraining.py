@@ -15,13 +15,13 @@ from taught_text import GOLD
 Open = Callable[..., Any]
 
 
-def in_this_process(self: Any, kind: str, pairs: Any, base: bytes | None, clusters: Any) -> bytes:
+def in_this_process(self: Any, kind: str, pairs: Any, base: bytes | None, known: Any) -> bytes:
     """Train as the process does."""
     from sapo.apps.teach.pupil import train_on_all
     from sapo.tagger.file import model_bytes, model_from_bytes
     from sapo.tagger.tagger import Tagger
 
-    return model_bytes(train_on_all(kind, pairs, base and Tagger(model_from_bytes(base)), clusters).model)
+    return model_bytes(train_on_all(kind, pairs, base and Tagger(model_from_bytes(base)), known).model)
 
 
 def wait_for_training(client: Any) -> Any:
@@ -108,10 +108,10 @@ def test_what_is_taken_back_during_training_is_forgotten_by_the_next_one(
 
     may_go, seen = threading.Event(), []
 
-    def train(self: Any, kind: str, pairs: Any, base: bytes | None, clusters: Any) -> bytes:
+    def train(self: Any, kind: str, pairs: Any, base: bytes | None, known: Any) -> bytes:
         may_go.wait(30)
         seen.append(len(pairs))
-        return in_this_process(self, kind, pairs, base, clusters)
+        return in_this_process(self, kind, pairs, base, known)
 
     monkeypatch.setattr(retraining.Process, "train", train)
     for module in (retraining, pupil):
@@ -159,14 +159,14 @@ def test_what_the_process_reads_is_what_it_is_sent(monkeypatch: pytest.MonkeyPat
     copies = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"
     monkeypatch.setattr(retraining, "COMMAND", ("-S", "-c", copies))
     monkeypatch.setattr(retraining.os, "nice", lambda by: 0)
-    clusters = {"Oslo": "0", "home": "10"}
+    known = pupil.Known({"Oslo": "0", "home": "10"}, {"city": ["Rom"]}, {"city": ["Oslo"]})
     for model in (base, None):
-        sent = retraining.Process().train("spans", pairs, model and model_bytes(model.model), clusters)
+        sent = retraining.Process().train("spans", pairs, model and model_bytes(model.model), known)
         assert sent is not None
         monkeypatch.setattr(retraining.sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
         monkeypatch.setattr(retraining.sys, "stdout", io.TextIOWrapper(written := io.BytesIO()))
         retraining.main()
-        assert written.getvalue() == model_bytes(pupil.train_on_all("spans", pairs, model, clusters).model)
+        assert written.getvalue() == model_bytes(pupil.train_on_all("spans", pairs, model, known).model)
 
 
 def test_a_project_has_clusters_of_all_its_words_if_there_are_enough() -> None:
@@ -207,7 +207,7 @@ def test_training_that_fails_is_told_in_one_line(
     from sapo.apps.teach import retraining
     from sapo.apps.teach.retraining import Habits
 
-    def fails(self: Any, kind: str, pairs: Any, base: bytes | None, clusters: Any) -> bytes:
+    def fails(self: Any, kind: str, pairs: Any, base: bytes | None, known: Any) -> bytes:
         raise SapoError("training from scratch failed: no memory")
 
     monkeypatch.setattr(retraining.Process, "train", fails)
@@ -235,3 +235,65 @@ def test_the_temperature_makes_what_people_said_most_likely() -> None:
         assert abs(1 / (1 + np.exp(-4.0 / temperature)) - share) < 0.01
     only = Lattice(np.array([[4.0, -np.inf]], np.float32), edge)
     assert fit([HeldOut(only, np.array([0], np.int32))]) is None  # there is no choice
+
+
+def found_in(model: Any, *words: str) -> str:
+    """Return B, I or O for each word: what the list `city` of a model has."""
+    from sapo.corpus.blocks import Sentence, block_from_sentences
+
+    block = block_from_sentences([Sentence({"word": words}, None)], "text", labeled=False)
+    data, starts, ends = model.encoder.templates.knowledge.fields_of(block, "city")
+    return b"".join(data[a:b].tobytes() for a, b in zip(starts, ends, strict=True)).decode()
+
+
+@pytest.fixture
+def listed(project: Path, tmp_path: Path) -> Path:
+    """A project with a list of cities."""
+    from sapo.apps.teach.project import make_project
+
+    (tmp_path / "cities.txt").write_text("Rom\nNew York\n")
+    make_project(tmp_path / "l.teach", [tmp_path / "notes.txt"], names={"city:case": tmp_path / "cities.txt"})
+    return tmp_path / "l.teach"
+
+
+@pytest.mark.parametrize("small", [10, 2])
+def test_a_name_that_a_person_adds_is_known_from_the_next_training_on(
+    listed: Path, open_project: Open, monkeypatch: pytest.MonkeyPatch, small: int
+) -> None:
+    from sapo.apps.teach import pupil, retraining
+
+    monkeypatch.setattr(retraining.Process, "train", in_this_process)
+    for module in (retraining, pupil):
+        monkeypatch.setattr(module, "SMALL", small)
+    client = open_project(listed)
+    assert client.get("/api/project").json["lists"] == ["city:case"]
+    for sentence in (1, 2, 3, 4):
+        client.accept(sentence)
+    assert found_in(client.classroom.pupil.model, "Rom", "New", "York", "Oslo") == "BBIO"
+    form = {"list": "city:case", "name": "Oslo", "author": "anna"}
+    assert client.post("/api/names", form).status == 200
+    wait_for_training(client)
+    assert found_in(client.classroom.pupil.model, "Rom", "oslo", "Oslo") == "BOB"
+    for wrong, why in (
+        ({"name": "Oslo"}, "'Oslo' is in the list 'city:case' already"),
+        ({"name": "Rom"}, "'Rom' is in the list 'city:case' already"),
+        ({"name": "--"}, "has neither a letter nor a digit"),
+        ({"list": "city"}, "there is no list 'city'; did you mean 'city:case'?"),
+    ):
+        reply = client.post("/api/names", {**form, **wrong})
+        assert (reply.status, why in reply.json["error"]) == (422, True), reply.body
+    client.close()
+    again = open_project(listed)  # the journal has it
+    assert found_in(again.classroom.pupil.model, "Oslo") == "B"
+
+
+def test_a_name_that_is_marked_in_one_sentence_only_is_not_in_the_list_while_the_model_is_trained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sapo.apps.teach import pupil
+
+    trained = []
+    monkeypatch.setattr(pupil, "with_names", lambda tagger, lists: trained.append(tagger.model) or tagger)
+    pairs = [(["in", city], ["O", "B-LOC"]) for city in ("Rom", "Oslo", "Bonn", "Bonn")] + [(["no"], ["O"])]
+    pupil.train_on_all("spans", pairs, None, pupil.Known(None, {"city": ["Paris"]}, {"city": ["Oslo", "Bonn", "Wien"]}))
+    assert found_in(trained[0], "Paris", "Oslo", "Bonn", "Wien", "Rom") == "BOBBO"

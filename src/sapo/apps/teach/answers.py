@@ -60,6 +60,7 @@ class Answers:
             name=self._room.store.path.stem,
             kind=self._room.kind,
             labels=self._room.state.labels,
+            lists=list(self._room.store.names),
             people=self._room.state.people,
             counts=self._room.counts(),
             orders=messages.ORDERS,

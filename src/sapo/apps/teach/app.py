@@ -47,7 +47,7 @@ from sapo.apps.teach.predictions import predict
 from sapo.apps.teach.project import exported
 from sapo.apps.teach.pupil import Pupil, load_pupil, train_on_all
 from sapo.apps.teach.retraining import Habits, Retraining
-from sapo.apps.teach.state import UNDO
+from sapo.apps.teach.state import FROM_SCRATCH
 from sapo.apps.teach.store import Snapshot, Store, save_snapshot, sole_server
 from sapo.errors import SapoError
 from sapo.tagger.tagger import Tagger
@@ -172,7 +172,8 @@ class TeachApp(HttpApp):
             "/api/disagreements": answers.disagreements,
             "/api/undo": classroom.undo,
             "/api/redo": classroom.redo,
-            "/api/labels": self._label,
+            "/api/labels": functools.partial(self._added, classroom.label),
+            "/api/names": functools.partial(self._added, classroom.name),
             "/api/lock": classroom.lock,
             "/api/unlock": classroom.unlock,
         }
@@ -211,8 +212,8 @@ class TeachApp(HttpApp):
             async for part in stream(queue):
                 yield part
 
-    def _label(self, form: messages.LabelForm) -> messages.ProjectAnswer:
-        self.classroom.label(form)
+    def _added(self, add: Callable[[Any], None], form: Any) -> messages.ProjectAnswer:
+        add(form)
         return self._answers.project(messages.Asked())
 
     def _enter(self, token: str) -> Reply:
@@ -308,8 +309,8 @@ def opened(path: str | Path, hub: Hub, say: Say, habits: Habits | None = None) -
         base = store.base()
         model = None if base is None else base.model
         clusters = None if model is not None else word_clusters(one.words for one in store.sentences.values())
-        retraining, pupil = Retraining(store.path, model, habits, clusters), Pupil(store.kind, model, clusters)
-        classroom = Classroom(store, pupil, retraining, lambda *what: None)
+        retraining, pupil = Retraining(store.path, model, habits), Pupil(store.kind, model)
+        classroom = Classroom(store, pupil, retraining, lambda *what: None, clusters)
         classroom.publish = lambda kind, sentence, author: hub.publish(
             {"seq": classroom.state.seq, "kind": kind, "id": sentence, "author": author}
         )
@@ -343,13 +344,13 @@ def recall(classroom: Classroom, say: Say) -> int:
             say(f"sapo: warning: {error}; learning everything again")
     known = pupil.version
     since = store.state.since(pupil.seq)
-    taken_back = any(event.kind == UNDO for event in since)
-    classroom.retraining.begin(pupil.seq if taken_back else store.state.seq)  # the snapshot may know what is undone
+    again = any(event.kind in FROM_SCRATCH for event in since)
+    classroom.retraining.begin(pupil.seq if again else store.state.seq)  # the snapshot may know what is undone
     new = classroom.changes(since)
     if new:
         say(f"sapo: learning {len(new):,} sentences")
     try:
-        pupil.learn(new, store.state.seq, classroom, taken_back=taken_back)
+        pupil.learn(new, store.state.seq, classroom, from_scratch=again)
     except SapoError as error:  # the page must open, whatever the model can learn
         classroom.problem = str(error)
         say(f"sapo: warning: {error}")

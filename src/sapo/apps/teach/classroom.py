@@ -5,7 +5,7 @@ learns it; and the sentences on the screen are tagged again.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,12 +14,13 @@ from sapo.apps.limits import RefusedError
 from sapo.apps.taggers import SPANS, check_new_labels, label_names
 from sapo.apps.teach import messages
 from sapo.apps.teach.predictions import Cache, Prediction, know_nothing, predict
-from sapo.apps.teach.pupil import Pair, Pupil
+from sapo.apps.teach.pupil import Known, Pair, Pupil
 from sapo.apps.teach.retraining import Retraining
 from sapo.apps.teach.state import (
     ACCEPT,
     IMPORT,
     LABEL,
+    NAME,
     REDO,
     UNDO,
     Draft,
@@ -33,7 +34,7 @@ from sapo.apps.teach.state import (
     cut_tags,
 )
 from sapo.apps.teach.store import Store
-from sapo.errors import SapoError
+from sapo.errors import SapoError, did_you_mean
 from sapo.tags.spans import loose_spans
 
 SECONDS = 60.0  # that a lock lasts unless it is renewed
@@ -125,9 +126,16 @@ POLL = 0.5  # seconds between two looks at what other processes and threads have
 class Classroom:
     """Answers requests about a project. Only one thread may use it, except for `publish`."""
 
-    def __init__(self, store: Store, pupil: Pupil, retraining: Retraining, publish: Publish) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pupil: Pupil,
+        retraining: Retraining,
+        publish: Publish,
+        clusters: Mapping[str, str] | None = None,
+    ) -> None:
         self.store, self.pupil, self.retraining, self.publish = store, pupil, retraining, publish
-        self.locks = Locks()
+        self.locks, self._clusters = Locks(), clusters
         self.cache = Cache(self._predict)
         self.problem: str | None = None
         self._seen: list[Seen] | None = None
@@ -149,6 +157,11 @@ class Classroom:
         """Return the sentences that were taken back, and that the model still knows: it cannot say how sure it is."""
         since = self.state.since(self.pupil.forgot)
         return {event.sentence for event in since if event.kind == UNDO and event.sentence is not None}
+
+    @property
+    def known(self) -> Known:
+        """What the project knows besides its labels."""
+        return Known(self._clusters, self.store.names, {kind: list(names) for kind, names in self.state.names.items()})
 
     def pairs(self) -> list[Pair]:
         """Return the words and tags of all accepted sentences."""
@@ -191,6 +204,18 @@ class Classroom:
         check_new_labels(self.state.labels, [name])
         author = check_name(form.author, "author")
         self.store.write(lambda state: [] if name in state.labels else [Draft(LABEL, author, name=name)])
+        self._catch_up()
+
+    def name(self, form: messages.NameForm) -> None:
+        """Add a name to a list."""
+        name, author, there = check_name(form.name, "name"), check_name(form.author, "author"), self.store.names
+        if form.list not in there:
+            raise SapoError(f"there is no list '{form.list}'{did_you_mean(form.list, list(there))}")
+        if not any(map(str.isalnum, name)):
+            raise SapoError(f"name: '{name}' has neither a letter nor a digit")
+        if name in there[form.list] or name in self.state.names[form.list]:
+            raise SapoError(f"'{name}' is in the list '{form.list}' already")
+        self.store.write(lambda state: [Draft(NAME, author, name=name, list=form.list)])
         self._catch_up()
 
     def accept(self, forms: Sequence[messages.AcceptForm]) -> list[messages.ChangeAnswer | Exception]:
@@ -308,7 +333,8 @@ class Classroom:
         elif self._seen is not None:
             self._seen += [event.seen for event in new if event.seen is not None]
         try:
-            self.pupil.learn(self.changes(new), state.seq, self, taken_back=taken_back)
+            again = taken_back or any(event.kind == NAME for event in new)
+            self.pupil.learn(self.changes(new), state.seq, self, from_scratch=again)
             self.problem = None
         except SapoError as error:  # what a person did is kept, whatever the model can learn
             self.problem = str(error)
@@ -441,4 +467,4 @@ class Classroom:
         )
 
 
-_NAMES = {ACCEPT: "accepted", IMPORT: "accepted", UNDO: "undone", REDO: "accepted", LABEL: "label"}
+_NAMES = {ACCEPT: "accepted", IMPORT: "accepted", UNDO: "undone", REDO: "accepted", LABEL: "label", NAME: "label"}

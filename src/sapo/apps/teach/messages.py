@@ -82,6 +82,12 @@ class LabelForm(Form):
     author: Name = "page"
 
 
+class NameForm(LabelForm, kw_only=True):  # type: ignore[call-arg]
+    """Add a name to a list, which is named by its kind."""
+
+    list: Name
+
+
 class UnlockForm(Form):
     """Give a sentence back."""
 
@@ -156,6 +162,7 @@ class ProjectAnswer(Whole):
     name: str
     kind: str
     labels: list[str]
+    lists: list[str]  # of names, by their kind
     people: list[str]
     counts: CountsView
     orders: list[str]
@@ -268,6 +275,7 @@ OPERATIONS = {
     "/api/undo": Operation("POST", "Take back the last sentence", UndoForm, ChangeAnswer, [*REFUSED, 409]),
     "/api/redo": Operation("POST", "Bring back the last sentence", UndoForm, ChangeAnswer, [*REFUSED, 409]),
     "/api/labels": Operation("POST", "Add a label", LabelForm, ProjectAnswer, REFUSED),
+    "/api/names": Operation("POST", "Add a name to a list", NameForm, ProjectAnswer, REFUSED),
     "/api/lock": Operation("POST", "Lock a sentence", LockForm, LockAnswer, REFUSED),
     "/api/unlock": Operation("POST", "Give a sentence back", UnlockForm, LockAnswer, REFUSED),
     "/openapi.json": Operation("GET", at_once=True),

@@ -1,7 +1,7 @@
 """Make, fill and export projects."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sapo.apps.taggers import OUTSIDE, SPANS, kind_of, label_names
@@ -18,6 +18,8 @@ from sapo.tagger.file import load_model, model_bytes
 from sapo.tagger.model import Model
 from sapo.tags.schemes import as_prefixed
 from sapo.text.splitter import Splitter
+from sapo.training.data import names_in
+from sapo.training.plan import check_kinds
 
 Files = Sequence[str | Path]
 Annotated = list[tuple[TaughtSentence, tuple[str, ...]]]
@@ -36,12 +38,17 @@ def make_project(
     model: str | Path | None = None,
     annotated: Files = (),
     format: str | None = None,
+    names: Mapping[str, str | Path] | None = None,
 ) -> None:
     """Read texts, which have this format, and write a new project.
 
     Its kind is by default that of the model or the annotated files, or else spans. Raises SapoError if something cannot
     be read, or does not fit together.
     """
+    if names and model is not None:
+        raise SapoError("names: a project that begins with a model has the lists of the model alone; leave one out")
+    check_kinds(names)
+    lists = {kind: names_in(file) for kind, file in (names or {}).items()}
     base = None if model is None else load_model(model)
     splitter = Splitter(None if base is None else base.text_rules)
     tagged = [one for file in annotated for one in read_annotated(file, None, splitter)]
@@ -59,7 +66,7 @@ def make_project(
         check_limit("sentences", len(sentences), file, "sentences in a project")
     if not sentences:
         raise SapoError(f"{texts[0] if texts else path}: has no sentences")
-    create(path, kind, sentences, drafts, None if base is None else model_bytes(base))
+    create(path, kind, sentences, drafts, None if base is None else model_bytes(base), lists)
 
 
 def import_file(store: Store, path: str | Path, format: str | None, author: str | None) -> tuple[int, int]:

@@ -5,9 +5,9 @@ makes what people accepted most likely is fitted to the last of them, by the rul
 """
 
 import dataclasses
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from sapo.apps.taggers import SPANS, TAGS, for_model, scheme_of
 from sapo.apps.teach.state import Event, ProjectState, as_iob2
@@ -16,10 +16,33 @@ from sapo.tagger.model import Model
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import check_words_only
 from sapo.tags.schemes import as_prefixed
+from sapo.tags.spans import loose_spans
 from sapo.training.calibration import HeldOut, best_temperature
+from sapo.training.data import name_list, with_names
+from sapo.training.plan import CASE
 from sapo.training.run import train
 from sapo.training.update import Trainer
 
+
+class Known(NamedTuple):
+    """What a project knows besides its labels."""
+
+    clusters: Mapping[str, str] | None  # of its words
+    names: Mapping[str, Sequence[str]]  # that it began with, by their kind
+    added: Mapping[str, Sequence[str]]  # to these lists, by people
+
+    def lists(self, without: Collection[str] = ()) -> dict[str, Any]:
+        """Return the lists of names, without some of those that people added."""
+        return {
+            kind.removesuffix(CASE): name_list(
+                [*names, *(one for one in self.added.get(kind, ()) if folded(one) not in without)],
+                any_case=not kind.endswith(CASE),
+            )
+            for kind, names in self.names.items()
+        }
+
+
+NOTHING = Known(None, {}, {})
 WINDOW = 60  # sentences that the temperature is fitted to
 FEWEST = 15
 WIDEST = 8.0  # temperatures from an eighth to eight: more is chance
@@ -34,18 +57,42 @@ def fit(tests: Sequence[HeldOut]) -> float | None:
     return None if found is None else min(max(found, 1 / WIDEST), WIDEST)
 
 
-def train_on_all(
-    kind: str, pairs: Sequence[Pair], base: Tagger | None = None, clusters: Mapping[str, str] | None = None
-) -> Tagger:
-    """Train on all sentences; with a base, let it learn all of them, and keep what it knew."""
+def train_on_all(kind: str, pairs: Sequence[Pair], base: Tagger | None = None, known: Known = NOTHING) -> Tagger:
+    """Train on all sentences; with a base, let it learn all of them, and keep what it knew.
+
+    A name that people added is mostly from the sentence in which they marked it. A model that finds each span of the
+    training data in a list trusts the list alone. So a name that was marked in one sentence only is not in the lists
+    while the model is trained, but in those with which it tags.
+    """
     if base is None:  # the temperature is fitted to the sentences of the project
-        return train(pairs, template=TEMPLATES[kind], clusters=clusters, calibrate=False)
+        lists = known.lists(without=marked_once(pairs) if kind == SPANS else ())
+        tagger = train(pairs, template=TEMPLATES[kind], clusters=known.clusters, names=lists, calibrate=False)
+        return with_names(tagger, known.lists()) if known.added else tagger
     if not pairs:
         return base
     trainer = Trainer(base)
     scheme = scheme_of(base.labels) if kind == SPANS else None
     trainer.update([(words, for_model(tags, scheme) if scheme else tags) for words, tags in pairs], new_labels=True)
     return trainer.snapshot()
+
+
+def folded(name: str) -> str:
+    """Return a name without capitals and blanks."""
+    return "".join(name.split()).lower()
+
+
+def marked_once(pairs: Iterable[Pair]) -> set[str]:
+    """Return the names that are marked in one sentence only, folded.
+
+    >>> marked_once([(["in", "New", "York"], ["O", "B-LOC", "I-LOC"])])
+    {'newyork'}
+    """
+    seen = Counter(
+        name
+        for words, tags in pairs
+        for name in {folded("".join(words[span.start : span.end])) for span in loose_spans(tags)}
+    )
+    return {name for name, count in seen.items() if count == 1}
 
 
 class Lesson(Protocol):
@@ -56,6 +103,10 @@ class Lesson(Protocol):
     @property
     def state(self) -> ProjectState:
         """What people have done."""
+
+    @property
+    def known(self) -> Known:
+        """What the project knows besides its labels; a project with a base goes without."""
 
     def pairs(self) -> list[Pair]:
         """Return the words and tags of all accepted sentences."""
@@ -71,10 +122,9 @@ class Pupil:
     was taken back up to the event `forgot` is forgotten.
     """
 
-    def __init__(self, kind: str, base: bytes | None = None, clusters: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kind: str, base: bytes | None = None) -> None:
         self.kind = kind
         self.base = base  # a model that knows more than the sentences of this project
-        self.clusters = clusters  # of the words of the project; a base goes without
         self.seq = 0
         self.forgot = 0
         self.version = 0
@@ -120,25 +170,25 @@ class Pupil:
         self._trainer, self.seq, self.forgot = other._trainer, other.seq, other.forgot
         self.version += 1
 
-    def learn(self, pairs: Sequence[Pair], seq: int, accepted: Lesson, *, taken_back: bool = False) -> None:
+    def learn(self, pairs: Sequence[Pair], seq: int, accepted: Lesson, *, from_scratch: bool = False) -> None:
         """Learn sentences, up to an event of the journal; `accepted` are all of them.
 
-        What was taken back is forgotten at once while there are few sentences. Otherwise it is forgotten when the model
-        is trained from scratch, which an undo starts (retraining.py). Raises SapoError if the model cannot learn the
-        sentences, because it forbids such tags: it is then as before.
+        With `from_scratch`, what was taken back is forgotten, and new names are known, at once while there are few
+        sentences. Otherwise that has to wait until the model is trained from scratch (retraining.py). Raises SapoError
+        if the model cannot learn the sentences, because it forbids such tags: it is then as before.
         """
         self.seq = seq
         small = len(accepted) <= SMALL
-        if not pairs and not (small and taken_back):
+        if not pairs and not (small and from_scratch):
             return
         self.learned += len(pairs)
         self.version += 1
-        if self._trainer is None or (small and (taken_back or self.base is None)):
+        if self._trainer is None or (small and (from_scratch or self.base is None)):
             everything = accepted.pairs()
             base = None if self.base is None else load_pupil(self.base, "base")
             self._trainer = None
             if everything or base:
-                self._trainer = Trainer(train_on_all(self.kind, everything, base, self.clusters))
+                self._trainer = Trainer(train_on_all(self.kind, everything, base, accepted.known))
             self.forgot = seq
         else:
             self._trainer.update([(words, self._as_shown(tags)) for words, tags in pairs], new_labels=True)

@@ -1,8 +1,8 @@
 """Train from scratch now and then, or after an undo, in a process of its own, so that no request waits for it.
 
 The process reads from its standard input a line of JSON (the kind of the project, and the size of the model to begin
-with), then this model, then the sentences and the clusters of words as JSON. It writes the bytes of the new model. That
-model learns what was accepted while it was trained, and then replaces the old one. The temperature is fitted in a
+with), then this model, then the sentences and what is known besides them as JSON. It writes the bytes of the new model.
+That model learns what was accepted while it was trained, and then replaces the old one. The temperature is fitted in a
 thread.
 """
 
@@ -11,13 +11,13 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from sapo.apps.teach.pupil import SMALL, Lesson, Pair, Pupil, fit, load_pupil, train_on_all
-from sapo.apps.teach.state import LABEL, UNDO
+from sapo.apps.teach.pupil import NOTHING, SMALL, Known, Lesson, Pair, Pupil, fit, load_pupil, train_on_all
+from sapo.apps.teach.state import FROM_SCRATCH, LABEL
 from sapo.apps.teach.store import Snapshot, save_snapshot
 from sapo.errors import SapoError
 from sapo.jit.processes import start_python
@@ -43,12 +43,10 @@ class Process:
         self._running: subprocess.Popen[bytes] | None = None
         self._ended = False
 
-    def train(
-        self, kind: str, pairs: Sequence[Pair], base: bytes | None, clusters: Mapping[str, str] | None = None
-    ) -> bytes | None:
+    def train(self, kind: str, pairs: Sequence[Pair], base: bytes | None, known: Known = NOTHING) -> bytes | None:
         """Return the new model, or None if it was stopped. Raise SapoError if it failed."""
         header = json.dumps({"kind": kind, "base": len(base or b"")}).encode()
-        message = b"\n".join([header, (base or b"") + json.dumps([pairs, clusters]).encode()])
+        message = b"\n".join([header, (base or b"") + json.dumps([pairs, known]).encode()])
         self._running = start_python(*COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if self._running is None:
             raise SapoError("training from scratch failed: Python cannot be started")
@@ -78,8 +76,8 @@ def main() -> None:
     rest = sys.stdin.buffer.read()
     base = load_pupil(rest[: header["base"]], "base") if header["base"] else None
     try:
-        pairs, clusters = json.loads(rest[header["base"] :])
-        tagger = train_on_all(header["kind"], pairs, base, clusters)
+        pairs, known = json.loads(rest[header["base"] :])
+        tagger = train_on_all(header["kind"], pairs, base, Known(*known))
     except SapoError as error:
         sys.exit(str(error))
     sys.stdout.buffer.write(model_bytes(tagger.model))
@@ -89,15 +87,9 @@ def main() -> None:
 class Retraining:
     """Trains between answers. `start` and `finish` are called from the thread that answers."""
 
-    def __init__(
-        self,
-        path: Path,
-        base: bytes | None = None,
-        habits: Habits | None = None,
-        clusters: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, path: Path, base: bytes | None = None, habits: Habits | None = None) -> None:
         self.problem: str | None = None
-        self._path, self._base, self._habits, self._clusters = path, base, habits or Habits(), clusters
+        self._path, self._base, self._habits = path, base, habits or Habits()
         self._process = Process()
         self._threads = ThreadPoolExecutor(1, "sapo-background")
         self._next: Future[Pupil | None] | None = None
@@ -111,7 +103,7 @@ class Retraining:
 
     def settled(self, lesson: Lesson) -> bool:
         """Return whether the model in use has forgotten what was taken back, and no better one is on its way."""
-        return self._next is None and not self._to_forget(lesson)
+        return self._next is None and not self._behind(lesson)
 
     def begin(self, seq: int) -> None:
         """Count from this event on."""
@@ -123,8 +115,8 @@ class Retraining:
             self._fit = self._threads.submit(fit, tests)
         if self._next is None and self._due(lesson):
             seq = self._trained = lesson.state.seq
-            pairs, kind = lesson.pairs(), pupil.kind
-            self._next = self._threads.submit(lambda: self._train(kind, pairs, seq))
+            pairs, known, kind = lesson.pairs(), lesson.known, pupil.kind
+            self._next = self._threads.submit(lambda: self._train(kind, pairs, known, seq))
 
     def finish(self, pupil: Pupil, lesson: Lesson) -> bool:
         """Take what is ready; return whether the model changed."""
@@ -146,15 +138,15 @@ class Retraining:
 
     def _due(self, lesson: Lesson) -> bool:
         habits, accepted = self._habits, len(lesson)
-        if self._to_forget(lesson):
+        if self._behind(lesson):
             return True
         kinds = Counter(event.kind for event in lesson.state.since(self._trained))
         new = kinds.total() - kinds[LABEL]
         return accepted >= habits.first and new >= max(habits.least, habits.growth * (accepted - new))
 
-    def _to_forget(self, lesson: Lesson) -> bool:
-        """Return whether something was taken back: a model cannot unlearn it, so the next one must not see it."""
-        return len(lesson) > SMALL and any(event.kind == UNDO for event in lesson.state.since(self._trained))
+    def _behind(self, lesson: Lesson) -> bool:
+        """Return whether something was taken back, or a name was added: only a model trained from scratch shows it."""
+        return len(lesson) > SMALL and any(one.kind in FROM_SCRATCH for one in lesson.state.since(self._trained))
 
     def _take(self, ready: "Future[Pupil | None]", pupil: Pupil, lesson: Lesson) -> bool:
         self._next = None
@@ -166,11 +158,11 @@ class Retraining:
         if other is None:
             return False
         events = lesson.state.since(other.seq)
-        missed, taken_back = lesson.changes(events), any(event.kind == UNDO for event in events)
+        missed, again = lesson.changes(events), any(event.kind in FROM_SCRATCH for event in events)
         seq = lesson.state.seq
 
         def catch_up() -> Pupil:
-            other.learn(missed, seq, lesson, taken_back=taken_back)
+            other.learn(missed, seq, lesson, from_scratch=again)
             return other
 
         if len(missed) > FEW:  # it learns most of it in the background, and comes again
@@ -180,12 +172,12 @@ class Retraining:
         self.problem = None
         return True
 
-    def _train(self, kind: str, pairs: list[Pair], seq: int) -> Pupil | None:
-        model = self._process.train(kind, pairs, self._base, self._clusters)
+    def _train(self, kind: str, pairs: list[Pair], known: Known, seq: int) -> Pupil | None:
+        model = self._process.train(kind, pairs, self._base, known)
         if model is None:
             return None
         save_snapshot(self._path, Snapshot(seq, model))
-        pupil = Pupil(kind, self._base, self._clusters)
+        pupil = Pupil(kind, self._base)
         pupil.take(load_pupil(model, "new model"), seq)
         return pupil
 

@@ -27,8 +27,9 @@ from sapo.errors import SapoError
 from sapo.tagger.file import is_count, is_number
 from sapo.tags.spans import loose_spans, spans_to_tags, tags_to_spans
 
-ACCEPT, IMPORT, UNDO, REDO, LABEL = "accept", "import", "undo", "redo", "label"
-KINDS = (ACCEPT, IMPORT, UNDO, REDO, LABEL)
+ACCEPT, IMPORT, UNDO, REDO, LABEL, NAME = "accept", "import", "undo", "redo", "label", "name"
+KINDS = (ACCEPT, IMPORT, UNDO, REDO, LABEL, NAME)
+FROM_SCRATCH = (UNDO, NAME)  # a model can neither unlearn a sentence nor take a name without being trained again
 NOTHING = "_"  # the tag of a token that has none yet, where each token must get one
 LONGEST_NAME = 100  # characters of a label, or of the name of a person
 Cuts = tuple[tuple[int, int], ...]  # a token as it was before, and the character of the text where it is cut; in order
@@ -56,9 +57,10 @@ class Draft:
     author: str
     sentence: int | None = None
     tags: tuple[str, ...] = ()
-    name: str = ""  # of a new label
+    name: str = ""  # a new label, or a name for a list
     seen: Seen | None = None
     cuts: Cuts = ()  # of tokens, before the tags hold
+    list: str = ""  # the kind of a name
 
     def value(self) -> str:
         """Return what the journal keeps besides kind, author and sentence, as JSON."""
@@ -69,6 +71,8 @@ class Draft:
             value["cuts"] = self.cuts
         if self.name:
             value["name"] = self.name
+        if self.list:
+            value["list"] = self.list
         if self.seen is not None:
             seen = self.seen
             value["seen"] = [seen.right, seen.said, seen.gold, round(seen.sure, 4), round(seen.likely, 4)]
@@ -88,18 +92,19 @@ def read_event(row: tuple[Any, ...]) -> Event:
     seq, time, author, kind, sentence, text = row
     try:
         value = json.loads(text)
-        tags, name, seen = value.get("tags", []), value.get("name", ""), value.get("seen")
-        good = isinstance(name, str) and isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+        tags, name, seen, kept = value.get("tags", []), value.get("name", ""), value.get("seen"), value.get("list", "")
+        good = isinstance(tags, list) and all(isinstance(one, str) for one in (*tags, name, kept))
         if (
             not good
             or not isinstance(author, str)
             or not is_number(time)
             or kind not in KINDS
-            or (kind == LABEL) != (sentence is None)
-            or (kind == LABEL and check_name(name, "label") != name)
+            or (kind in (LABEL, NAME)) != (sentence is None)
+            or (sentence is None and check_name(name, kind) != name)
+            or (kind == NAME) != (kept != "")
         ):
             raise ValueError
-        " ".join([*tags, name]).encode()  # half of a surrogate pair cannot be written
+        " ".join([*tags, name, kept]).encode()  # half of a surrogate pair cannot be written
         counted = None
         if seen is not None:
             right, said, gold, sure, likely = seen
@@ -111,7 +116,7 @@ def read_event(row: tuple[Any, ...]) -> Event:
             raise ValueError
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise SapoError(f"event {seq} of the journal") from None
-    return Event(kind, author, sentence, tuple(tags), name, counted, cuts, seq, time)
+    return Event(kind, author, sentence, tuple(tags), name, counted, cuts, kept, seq, time)
 
 
 def check_name(name: str, what: str) -> str:
@@ -255,6 +260,9 @@ class ProjectState:
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.seq = 0  # of the last event
         self._labels: dict[str, None] = {}
+        self.names: defaultdict[str, dict[str, None]] = defaultdict(
+            dict
+        )  # that people added, by the kind of their list
         self._people: dict[str, None] = {}
         self.log: list[Event] = []
         self._counts: Counter[str] = Counter()
@@ -276,6 +284,8 @@ class ProjectState:
             self._people[author] = None
         if event.kind == LABEL:
             self._labels[event.name] = None
+        elif event.kind == NAME:
+            self.names[event.list][event.name] = None
         elif event.kind in (ACCEPT, IMPORT):
             assert event.sentence is not None
             if event.cuts:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,6 +75,7 @@ def create(
     sentences: Sequence[TaughtSentence],
     drafts: Iterable[Draft] = (),
     model: bytes | None = None,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Write a new project, whole or not at all. Raise SapoError if the file is there already."""
     target = Path(path)
@@ -96,6 +97,8 @@ def create(
                 for statement in SCHEMA:
                     connection.execute(statement)
                 connection.execute("INSERT INTO settings VALUES ('kind', ?)", (kind,))
+                if names:
+                    connection.execute("INSERT INTO settings VALUES ('names', ?)", (json.dumps(names),))
                 _add_sentences(connection, sentences)
                 _add_events(connection, drafts)
                 if model is not None:
@@ -143,7 +146,7 @@ class Store:
                 _check_file(self._connection, self.path)
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
-                self.kind = self._read_kind()
+                self.kind, self.names = self._read_kind(), self._read_names()
                 self.sentences = dict(self._read_sentences())
                 self.state = ProjectState()
                 self.refresh()
@@ -208,6 +211,18 @@ class Store:
         if row is None or row[0] not in (SPANS, TAGS):
             raise SapoError(f"{self.path}: damaged: its kind is not one of {SPANS}, {TAGS}")
         return str(row[0])
+
+    def _read_names(self) -> dict[str, list[str]]:
+        """Return the lists of names that the project began with."""
+        row = self._connection.execute("SELECT value FROM settings WHERE name = 'names'").fetchone()
+        try:
+            names: dict[str, list[str]] = {} if row is None else json.loads(row[0])
+            for kind, some in names.items():
+                if not isinstance(some, list) or not all(isinstance(one, str) for one in (kind, *some)):
+                    raise ValueError
+        except (ValueError, AttributeError, RecursionError):
+            raise SapoError(f"{self.path}: damaged: its lists of names") from None
+        return names
 
     def _read_sentences(self, after: int = 0) -> Iterator[tuple[int, TaughtSentence]]:
         (count,) = self._connection.execute("SELECT count(*) FROM sentences").fetchone()

@@ -35,7 +35,7 @@ async function begin() {
   const feed = new Feed(list, author, (item) => work.adopt(item));
   const work = new Work({ project, list, feed, history: new History(), shelf: new Shelf(project.data.name), author, locks });
   const others = new Others(work, project, list, author, locks);
-  const palette = new Palette(project, { label, clear, pick, split });
+  const palette = new Palette(project, { label, clear, pick, split, keep });
   const panel = new Panel(project.hues, palette.bar, choose);
   const pointer = new Pointer(list, byId("tip"), { selected, action, part });
   const splitter = new Splitter((places) => change(() => cut(places)), () => list.current?.text.focus({ preventScroll: true }));
@@ -132,6 +132,21 @@ async function begin() {
     if (project.kind !== "spans" || !list.current || work.isTaken(list.current)) return;
     palette.hideBar();
     splitter.open(list.current.sentence.pieces[list.head].word);
+  }
+
+  /** Add the marked words to a list of names. */
+  async function keep(kind) {
+    const [from, to] = list.range();
+    const { tokens, view } = list.current.sentence;
+    const name = [...view.text].slice(tokens[from][0], tokens[to - 1][1]).join("");
+    palette.hideBar();
+    try {
+      project.take(await ask("/api/names", { list: kind, name, author: author.name }));
+      notify(`“${name}” is in the list ${kind} now.`);
+    } catch (error) {
+      notify(`The name was not added. ${error.message}`, { error: true });
+    }
+    list.current?.text.focus({ preventScroll: true });
   }
 
   function action(row, button) {

@@ -8,7 +8,7 @@ import { count } from "./text.js";
 const IN_BAR = 9; // as many as have a number key
 
 export class Palette {
-  /** `does` has `label(name)`, `clear()`, `pick()` and `split()`. */
+  /** `does` has `label(name)`, `clear()`, `pick()`, `split()` and `keep(list)`. */
   constructor(project, does) {
     Object.assign(this, { project, does });
     this.bar = byId("bar");
@@ -50,7 +50,8 @@ export class Palette {
       ...labels.slice(0, IN_BAR).map((label, at) => this.#button(label, at)),
       ...(more ? [more] : []),
       ...(labels.length ? [this.#other("none", "0", "Remove the label", this.does.clear)] : []),
-      ...(labels.length && this.project.kind === "spans" ? [this.#other("split", "s", "Split the word", this.does.split)] : []));
+      ...(labels.length && this.project.kind === "spans" ? [this.#other("split", "s", "Split the word", this.does.split)] : []),
+      ...data.lists.map((list) => this.#other(list, "+", `Add to the list ${list}`, () => this.does.keep(list))));
     if (!labels.length) this.bar.hidden = true;
   }
 
