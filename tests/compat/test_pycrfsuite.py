@@ -156,8 +156,8 @@ def with_numbers(module, path: Path):
     """Train with features that have negative values, and a dev set; return the trainer's log and the model."""
     trainer = module.Trainer(verbose=False, params={"c2": 0.1, "max_iterations": 30})
     for place, (tokens, tags) in enumerate(zip(X * 2, Y * 2, strict=True)):
-        trainer.append([[*token, "x"] if isinstance(token, list) else {**token, "n": len(token) - 1.5} for token in tokens],
-                       ["NN"] * len(tags) if place == 4 else tags, place // 3)  # fmt: skip
+        numbered = [token if isinstance(token, list) else {**token, "n": len(token) - 1.5} for token in tokens]
+        trainer.append(numbered, ["NN"] * len(tags) if place == 4 else tags, place // 3)
     trainer.train(str(path), holdout=1)
     tagger = module.Tagger()
     tagger.open(str(path))

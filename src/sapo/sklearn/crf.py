@@ -19,11 +19,11 @@ from typing import Any, NamedTuple, Self, TextIO
 import numpy as np
 
 from sapo.errors import DataError, OptionError
+from sapo.jit.arrays import Ints
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.lbfgs import dot
 from sapo.learn.records import DevSet, Observer, PassRecord, State
 from sapo.learn.settings import Settings
-from sapo.jit.arrays import Ints
 from sapo.search.lattice import Parameters
 from sapo.search.marginals import Distribution
 from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
