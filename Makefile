@@ -16,7 +16,7 @@ CLUSTER ?= fsspec ray[tune]
 # Tests of what is compiled: run in three modes, each by one process, so that nothing is compiled twice.
 KERNEL_TESTS := tests/jit tests/search tests/learn
 
-.PHONY: demo quick changed test lint docs docs-serve wheel release lower-bounds fuzz faults bench paper clean browser cluster test-label-studio test-spark compiled checked interpreted
+.PHONY: demo quick changed test lint docs docs-serve wheel release lower-bounds fuzz faults bench paper clean browser cluster test-clients test-label-studio test-spark compiled checked interpreted
 
 demo: $(VENV)/.demo
 	@$(BIN)/sapo demo
@@ -84,6 +84,10 @@ test-spark: $(DONE)
 test-label-studio: $(DONE)
 	$(BIN)/python tools/label_studio.py
 
+# Programs that use CRFsuite, and the tests of its Python packages, with sapo in its place: it takes some minutes.
+test-clients: $(DONE)
+	$(BIN)/python tools/clients.py
+
 bench: $(DONE)
 	@test -n "$(SAPO_DATA)" || { echo "set SAPO_DATA to the directory of the corpora"; exit 2; }
 	@$(PYTHON) tools/install.py $(VENV) -e '.[bench]'
@@ -117,4 +121,4 @@ lower-bounds:
 	$(PYTHON) tools/lower_bounds.py
 
 clean:
-	rm -rf $(VENV) .venv-lower site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-clients .venv-lower site build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -108,3 +108,18 @@ def test_a_pipeline_survives_a_directory_and_bytes(ner: str, tmp_path: Path) -> 
 def test_a_component_without_a_model_says_so() -> None:
     with pytest.raises(ModelError, match="has no model"):
         pipeline(None)(TEXT)
+
+
+def test_blanks_are_not_given_to_the_model(ner: str) -> None:
+    doc = pipeline(ner)("Maria  Lind lives in Oslo.\n\n \n")
+    assert [(span.text, span.label_) for span in doc.ents] == [("Maria  Lind", "PER"), ("Oslo", "LOC")]
+    assert not pipeline(ner)(" \n ").ents
+
+
+def test_a_pipeline_knows_its_labels_and_can_be_evaluated(ner: str) -> None:
+    from spacy.training import Example
+
+    nlp = pipeline(ner)
+    assert "B-LOC" in nlp.pipe_labels["sapo"]
+    gold = [(one.start_char, one.end_char, one.label_) for one in nlp(TEXT).ents]
+    assert nlp.evaluate([Example.from_dict(nlp.make_doc(TEXT), {"entities": gold})])["ents_f"] == 1.0

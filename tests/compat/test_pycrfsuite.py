@@ -150,3 +150,56 @@ def test_results_of_one_length_have_two_dimensions_as_in_sklearn_crfsuite() -> N
     assert crf.predict(X[1:]).shape == (2, 2)
     assert crf.predict_marginals(X[1:]).shape == (2, 2)
     assert isinstance(crf.predict(X), np.ndarray)
+
+
+def with_numbers(module, path: Path):
+    """Train with features that have negative values, and a dev set; return the trainer's log and the model."""
+    trainer = module.Trainer(verbose=False, params={"c2": 0.1, "max_iterations": 30})
+    for place, (tokens, tags) in enumerate(zip(X * 2, Y * 2, strict=True)):
+        numbered = [token if isinstance(token, list) else {**token, "n": len(token) - 1.5} for token in tokens]
+        trainer.append(numbered, ["NN"] * len(tags) if place == 4 else tags, place // 3)
+    trainer.train(str(path), holdout=1)
+    tagger = module.Tagger()
+    tagger.open(str(path))
+    return trainer.logparser, tagger.info()
+
+
+def test_negative_values_and_dev_scores_are_those_of_python_crfsuite(tmp_path: Path) -> None:
+    peer = pytest.importorskip("pycrfsuite")
+    (log, ours), (their_log, theirs) = (
+        with_numbers(module, tmp_path / module.__name__) for module in (pycrfsuite, peer)
+    )
+    assert ours.state_features.keys() == theirs.state_features.keys()
+    assert ("n", "VB") in theirs.state_features
+    assert ("n", "NN") not in theirs.state_features  # its values add up to less than 0
+    found, known = log.iterations[0], their_log.iterations[0]
+    assert found["scores"].keys() == known["scores"].keys()
+    for label, score in known["scores"].items():
+        assert tuple(found["scores"][label]) == pytest.approx(tuple(score), abs=1e-4)  # they round
+    for name in ("avg_precision", "avg_recall", "avg_f1", "item_accuracy", "instance_accuracy_float"):
+        assert found[name] == pytest.approx(known[name], abs=1e-4)
+
+
+def test_a_trainer_without_init_or_data_works_as_in_python_crfsuite(tmp_path: Path) -> None:
+    class Capturing(pycrfsuite.Trainer):
+        def __init__(self) -> None:
+            self.messages: list[str] = []
+
+        def message(self, message: str) -> None:
+            self.messages.append(message)
+
+    trainer = Capturing()
+    with pytest.warns(UserWarning, match="no sequences to train on"):
+        trainer.train(str(tmp_path / "none.sapo"))
+    assert not (tmp_path / "none.sapo").exists()
+    trained(pycrfsuite, tmp_path / "m.sapo", trainer)
+    assert {"type: CRF1d\n", "c2: 1.0\n"} <= set(trainer.messages)
+    with pytest.raises(RuntimeError, match="not opened"):
+        pycrfsuite.Tagger().info()
+
+
+@pytest.mark.filterwarnings("ignore:ap became")
+def test_an_averaged_perceptron_makes_all_its_passes(tmp_path: Path) -> None:
+    trainer = pycrfsuite.Trainer("ap", {"max_iterations": 40}, verbose=False)
+    trained(pycrfsuite, tmp_path / "m.sapo", trainer)
+    assert trainer.logparser.last_iteration["num"] == 40

@@ -63,6 +63,6 @@ def test_without_the_extra_the_message_says_what_to_install(monkeypatch: pytest.
 
 
 def test_the_card_says_what_the_record_has() -> None:
-    card = model_card(TAGGER.model)
+    card = model_card(TAGGER.model, "me/weather")
     for line in ("| labels | DT, NN |", "| template | pos |", "| training sentences | 2 |", "| learner | sapo |"):
         assert line in card

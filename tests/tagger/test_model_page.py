@@ -1,4 +1,4 @@
-"""docs/reference/model-file.md names every array that a model file has, and none that no model has."""
+"""docs/reference/model-file.md names every array and field that a model file has, with its type, and no others."""
 
 import re
 from pathlib import Path
@@ -17,10 +17,18 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "model-file.md"
 LINEAR = [path for path in sorted(HERE.glob("*.sapo")) if not path.name.startswith("network")]
 
 
+TYPES = {"I64": "int64", "F32": "float32", "I32": "int32", "F16": "float16", "U8": "uint8"}
+
+
+def table_of(section: str) -> dict[str, str]:
+    """Return the first column of the table of a section, and the second."""
+    table = PAGE.read_text("utf-8").split(f"## {section}")[1].split("\n## ")[0]
+    return dict(re.findall(r"^\| `([^`]+)` \| (.+?) \|", table, re.MULTILINE))
+
+
 def described() -> set[str]:
     """Return the names of the first column of the page's table of arrays."""
-    table = PAGE.read_text("utf-8").split("## Arrays")[1].split("\n## ")[0]
-    return set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
+    return set(table_of("Arrays"))
 
 
 def general(name: str) -> str:
@@ -67,3 +75,28 @@ def test_the_page_names_the_arrays_of_knowledge() -> None:
     both = {*clusters.arrays(), *names.arrays()}
     assert {f"knowledge.NAME.{key}" for key in both} <= described()
     assert all(isinstance(array, np.ndarray) for array in names.arrays().values())
+
+
+def test_arrays_have_the_types_and_dimensions_of_the_page(knowing: Path) -> None:
+    types = table_of("Arrays")
+    for path in [*LINEAR, knowing]:
+        for name, array in load_arrays(path, "a model")[1].items():
+            kind = types[general(name)]
+            sizes = re.search(r"\[(.+)\]", kind)
+            if kind.startswith("narrow"):
+                assert (array.dtype, array.ndim) == (np.uint8, 2), name
+                assert 1 <= array.shape[0] <= 4, name
+            else:
+                assert str(array.dtype) in {TYPES[one] for one in re.findall(r"[IFU]\d+", kind)}, name
+                assert array.ndim == (len(sizes[1].split(",")) if sizes else 1), name
+
+
+def test_the_page_names_every_field_of_the_header(knowing: Path) -> None:
+    fields, page = table_of("Header"), PAGE.read_text("utf-8")
+    for path in [*LINEAR, knowing]:
+        header = load_arrays(path, "a model")[0]
+        assert set(header) <= set(fields)
+        optional = {name for name, text in fields.items() if text.startswith("optional")}
+        assert set(fields) - optional - {"encoder"} <= set(header)
+        for name in (*header.get("encoder", {}), *header.get("encoder", {}).get("knowledge", {}), *header["reader"]):
+            assert f"`{name}`" in page

@@ -3,7 +3,8 @@
 spaCy finds the factory by the entry point `spacy_factories`. The component tags spaCy's own tokens. A model of spans
 sets entities and adds to those that are there, as spaCy's own recognizer does; a model of words sets `token.tag_`, or
 `token.pos_` if all its labels are universal POS tags. Probabilities are in `span._.probability` and
-`token._.probability`. With several sapo components, the last one that sees a span sets its probability.
+`token._.probability`. With several sapo components, the last one that sees a span sets its probability. Tokens that
+are blanks only are not given to the model.
 """
 
 import tempfile
@@ -15,7 +16,9 @@ from typing import Any
 import spacy
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as UPOS
+from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span, Token
+from spacy.training import Example
 
 from sapo.errors import DataError, ModelError
 from sapo.tagger.tagger import Tagger
@@ -50,7 +53,7 @@ class SapoComponent:
 
     def _tag(self, docs: list[Doc]) -> None:
         tagger = self._loaded()
-        parts = [part for doc in docs for part in self._sentences(doc)]
+        parts = [part for doc in docs for part in self._sentences(doc)]  # blanks are no words
         sentences = [[self._token(token, tagger) for token in part] for part in parts]
         tags = tagger.tag_many(sentences)
         marks_spans = looks_like_spans(tagger.labels)
@@ -64,17 +67,17 @@ class SapoComponent:
                     else {}
                 )
                 for start, end, kind in borders:
-                    span = Span(part.doc, part.start + start, part.start + end, label=kind)
+                    span = Span(part[0].doc, part[start].i, part[end - 1].i + 1, label=kind)
                     span._.probability = sure.get((start, end))
-                    found.setdefault(id(part.doc), []).append(span)
+                    found.setdefault(id(span.doc), []).append(span)
             else:
                 self._set_words(part, tokens, given, tagger)
         if marks_spans:
             for doc in docs:
                 _add_entities(doc, found.get(id(doc), []))
 
-    def _set_words(self, part: Span, tokens: list[Any], tags: list[str], tagger: Tagger) -> None:
-        universal = set(UPOS).issuperset(tagger.labels)
+    def _set_words(self, part: list[Token], tokens: list[Any], tags: list[str], tagger: Tagger) -> None:
+        universal = _are_universal(tagger.labels)
         sure = tagger.marginals(tokens) if self.probabilities else [{}] * len(tags)
         for token, tag, shares in zip(part, tags, sure, strict=True):
             if universal:
@@ -102,16 +105,28 @@ class SapoComponent:
             )
         return value
 
-    def _sentences(self, doc: Doc) -> list[Span]:
-        """Return the sentences of a document: those of spaCy, or where the model would begin one."""
-        if not len(doc):
-            return []
+    def _sentences(self, doc: Doc) -> list[list[Token]]:
+        """Return the words of each sentence: of those of spaCy, or where the model would begin one."""
         if doc.has_annotation("SENT_START"):
-            return list(doc.sents)
-        cut = self._loaded().splitter(doc.text)
-        starts = {part[0][0] for part in cut if len(part)}
-        begins = [0, *(token.i for token in doc if token.i and token.idx in starts)]
-        return [doc[a:b] for a, b in zip(begins, [*begins[1:], len(doc)], strict=True)]
+            parts = list(doc.sents)
+        else:
+            cut = self._loaded().splitter(doc.text)
+            starts = {part[0][0] for part in cut if len(part)}
+            begins = [0, *(token.i for token in doc if token.i and token.idx in starts)]
+            parts = [doc[a:b] for a, b in zip(begins, [*begins[1:], len(doc)], strict=True)]
+        words = ([token for token in part if not token.is_space] for part in parts)
+        return [part for part in words if part]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the model; empty without one."""
+        return () if self.tagger is None else tuple(self.tagger.labels)
+
+    def score(self, examples: Iterable[Example], **_options: object) -> dict[str, Any]:
+        """Return the scores that `nlp.evaluate` shows, under the names of spaCy's own components."""
+        if looks_like_spans(self.labels):
+            return dict(get_ner_prf(examples))
+        return dict(Scorer.score_token_attr(examples, "pos" if _are_universal(self.labels) else "tag"))
 
     def _loaded(self) -> Tagger:
         if self.tagger is None:
@@ -140,6 +155,10 @@ class SapoComponent:
             (Path(directory) / FILE).write_bytes(data)
             self.tagger = Tagger.load(Path(directory) / FILE)
         return self
+
+
+def _are_universal(labels: Iterable[str]) -> bool:
+    return set(UPOS).issuperset(labels)
 
 
 def _add_entities(doc: Doc, found: list[Span]) -> None:

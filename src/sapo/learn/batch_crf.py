@@ -200,7 +200,7 @@ class BatchOptions:
     """
 
     all_transitions: bool = False  # weights for pairs of labels that training does not show
-    min_freq: float = 0.0  # leave out weights that training shows less often
+    min_freq: float | None = None  # leave out weights whose values add up to less in training
     l1: float = 0.0  # strength of L1 in addition to the L2 of `Settings`: an elastic net
     epsilon: float = 1e-5
     period: int = 10
@@ -208,7 +208,7 @@ class BatchOptions:
     trials: int = 20  # of the length of a step, at most
 
     def __post_init__(self) -> None:
-        if not self.min_freq >= 0:
+        if self.min_freq is not None and not self.min_freq >= 0:
             raise OptionError(f"min_freq must be 0 or more, not {self.min_freq!r}")
         for name, least in (("period", 1), ("memories", 1), ("trials", 1), ("epsilon", 0.0), ("l1", 0.0)):
             value = getattr(self, name)
@@ -247,7 +247,7 @@ def flat_layout(
     transitions: bool = True,  # whether pairs of labels have weights
     all_states: bool = False,  # every feature has a weight for every label
     all_transitions: bool = False,  # every pair of labels has a weight
-    min_freq: float = 0.0,  # leave out weights that training shows less often
+    min_freq: float | None = None,  # leave out weights whose values add up to less in training
     lists: Lists = ALL_LABELS,
 ) -> FlatLayout:
     """Return the layout for this training data. Sentences of importance 0 are as if they were not there."""
@@ -277,22 +277,25 @@ def flat_layout(
 
 
 def _states(
-    corpus: EncodedCorpus, known: Bools, features: int, labels: int, *, all_states: bool, min_freq: float
+    corpus: EncodedCorpus, known: Bools, features: int, labels: int, *, all_states: bool, min_freq: float | None
 ) -> Longs:
     """Return the pairs of a feature and a label that have a weight, as feature * labels + label, in order."""
-    if all_states and min_freq <= 0:
+    low = None if min_freq is None or (min_freq == 0 and not np.any(corpus.values < 0)) else min_freq
+    if all_states and low is None:
         return np.arange(features * labels)
     keys, seen = _seen(corpus, corpus.row_offsets, corpus.rows, known, labels)
-    if min_freq <= 0:
-        zeros = (
-            _seen(corpus, corpus.zero_offsets, corpus.zero_rows, known, labels)[0]
-            if len(corpus.zero_rows)
-            else keys[:0]
-        )
-        return np.unique(np.concatenate([keys, np.unique(zeros)]))
     found, places = np.unique(keys, return_inverse=True)
-    times = np.bincount(places, weights=corpus.values[seen] if len(corpus.values) else None, minlength=len(found))
-    return found[times >= min_freq]
+    values = corpus.values[seen] if len(corpus.values) else None
+    times = np.bincount(places, values, minlength=len(found)) if low is not None else np.zeros(len(found))
+    if low:
+        return found[times >= low]
+    # without a limit all weights, and with the limit 0 those whose values do not add up to less than 0
+    if all_states:
+        return np.setdiff1d(np.arange(features * labels), found[times < 0], assume_unique=True)
+    zeros = (
+        _seen(corpus, corpus.zero_offsets, corpus.zero_rows, known, labels)[0] if len(corpus.zero_rows) else keys[:0]
+    )
+    return np.union1d(found[times >= 0], np.setdiff1d(zeros, found[times < 0]))
 
 
 def _seen(corpus: EncodedCorpus, offsets: Longs, rows: Ints, known: Bools, labels: int) -> tuple[Longs, Bools]:
@@ -302,16 +305,18 @@ def _seen(corpus: EncodedCorpus, offsets: Longs, rows: Ints, known: Bools, label
     return rows[seen].astype(np.int64) * labels + corpus.gold[token[seen]], seen
 
 
-def _transitions(corpus: EncodedCorpus, known: Bools, labels: int, *, all_transitions: bool, min_freq: float) -> Longs:
+def _transitions(
+    corpus: EncodedCorpus, known: Bools, labels: int, *, all_transitions: bool, min_freq: float | None
+) -> Longs:
     """Return the pairs of labels that have a weight, as p * labels + y, in order."""
-    if all_transitions and min_freq <= 0:
+    if all_transitions and not min_freq:
         return np.arange(labels * labels)
     joined = known[1:] & known[:-1]
     starts = corpus.offsets[1:-1]
     joined[starts[(starts > 0) & (starts < corpus.tokens)] - 1] = False  # nothing leads from sentence to sentence
     codes = corpus.gold[:-1][joined].astype(np.int64) * labels + corpus.gold[1:][joined]
     times = np.bincount(codes, minlength=labels * labels)
-    return np.flatnonzero(times >= max(min_freq, 1))
+    return np.flatnonzero(times >= max(min_freq or 0, 1))
 
 
 @dataclass(slots=True)

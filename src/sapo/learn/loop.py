@@ -189,7 +189,8 @@ def learn(
 def _dev_score(state: State, dev: DevSet) -> float:
     """Return the score of the last pass on the dev set; keep the pass if it is the best one so far."""
     true_weights = state.weights.true_weights()
-    value = dev.evaluate(true_weights).main[1]
+    tags, scores = dev.tag(true_weights)
+    state.on_dev, value = (dev, tags), scores.main[1]
     if value > max((record.dev or 0.0 for record in state.history), default=-math.inf):
         state.best, state.best_epoch = state.weights.keep(true_weights), state.epoch + 1
     return value

@@ -172,6 +172,7 @@ class State:
     history: list[PassRecord] = field(default_factory=list)
     best: Any = None  # the best pass on the dev set, as returned by `Learned.keep`
     best_epoch: int = 0
+    on_dev: "tuple[DevSet, Ints] | None" = None  # the dev set, and its tags after the last pass
 
     @property
     def epoch(self) -> int:

@@ -12,15 +12,17 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, NamedTuple, Self, TextIO
 
 import numpy as np
 
 from sapo.errors import DataError, OptionError
+from sapo.jit.arrays import Ints
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.lbfgs import dot
-from sapo.learn.records import Observer, PassRecord, State
+from sapo.learn.records import DevSet, Observer, PassRecord, State
 from sapo.learn.settings import Settings
 from sapo.search.lattice import Parameters
 from sapo.search.marginals import Distribution
@@ -88,7 +90,9 @@ def crfsuite_plan(
     if algorithm == LBFGS:
         return _lbfgs_plan(given, min_freq, all_pairs, data, dev)
     settings: dict[str, object] = {"all_pairs": all_pairs, "epochs": given.get("max_iterations")}
-    if algorithm == "l2sgd":
+    if algorithm != "l2sgd":
+        settings["tolerance"] = 0.0  # CRFsuite makes all its passes, and averages over them
+    else:
         settings["strength"] = 2 * _number(given, "c2", 1.0)  # CRFsuite's c2 |w|^2 is strength / 2 |w|^2 here
         settings["schedule"] = "inverse"  # as CRFsuite's rate falls
         if "delta" in given:
@@ -139,8 +143,23 @@ def _number(given: dict[str, Any], name: str, default: float) -> float:
     return float(value)
 
 
+class LabelScore(NamedTuple):
+    """How often a label is right, predicted and gold in the dev set; the shares are None if it is not gold there."""
+
+    match: int
+    model: int
+    ref: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
 class TrainingLog(Observer):
-    """Collect an entry for each iteration: num, loss, feature_norm, active_features, time, and dev with a dev set."""
+    """Collect an entry for each iteration: num, loss, feature_norm, active_features and time.
+
+    With a dev set also dev, by which the best iteration is chosen, and what CRFsuite counts: scores by label, their
+    means avg_precision, avg_recall and avg_f1, item_accuracy and instance_accuracy.
+    """
 
     def __init__(self, sentences: int, show: Callable[[str, dict[str, Any]], None] | None = None) -> None:
         self.iterations: list[dict[str, Any]] = []
@@ -171,10 +190,31 @@ class TrainingLog(Observer):
         if record.dev is not None:
             entry["dev"] = record.dev
             line += f" dev={record.dev:.3f}"
+        if state.on_dev is not None:
+            entry |= _dev_entry(*state.on_dev)
         self.iterations.append(entry)
         self.log.append(f"{line}\n")
         if self._show is not None:
             self._show(f"{line}\n", entry)
+
+
+def _dev_entry(dev: DevSet, tags: Ints) -> dict[str, Any]:
+    gold, size = dev.corpus.gold, len(dev.labels)
+    correct = gold == tags
+    counts = [np.bincount(found, minlength=size).tolist() for found in (gold[correct], tags, gold)]
+    scores = {}
+    for label, match, model, ref in zip(dev.labels, *counts, strict=True):
+        precision, recall = match / max(model, 1), match / max(ref, 1)
+        shares = (precision, recall, 2 * match / (model + ref)) if ref else (None, None, None)
+        scores[label] = LabelScore(match, model, ref, *shares)
+    found: dict[str, Any] = {"scores": scores}
+    for share in ("precision", "recall", "f1"):  # CRFsuite divides by the number of all labels
+        found[f"avg_{share}"] = sum(getattr(score, share) or 0.0 for score in scores.values()) / size
+    right = np.logical_and.reduceat(correct, dev.corpus.offsets[:-1])
+    for name, each in (("item", correct), ("instance", right)):
+        accuracy = Fraction(int(each.sum()), len(each))
+        found |= {f"{name}_accuracy": accuracy, f"{name}_accuracy_float": float(accuracy)}
+    return found
 
 
 @dataclass(frozen=True, slots=True)

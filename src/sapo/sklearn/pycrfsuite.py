@@ -4,10 +4,11 @@ Programs that use them (parserator, usaddress, probablepeople) run with `import 
 Model files are those of sapo. Parameters have CRFsuite's names and defaults; sapo/sklearn/crf.py says what they do.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sapo.errors import DataError, ModelError, OptionError, SapoError
 from sapo.features.ready import feature_pairs
@@ -79,6 +80,10 @@ _ARGUMENTS = {
 }
 
 
+class ClosedTaggerError(ModelError, RuntimeError):
+    """A tagger without a model: a ValueError in some methods of python-crfsuite, and a RuntimeError in others."""
+
+
 class ItemSequence:
     """The features of a sequence, as names with values.
 
@@ -108,8 +113,8 @@ class ItemSequence:
 class Tagger:
     """A model file, opened for tagging.
 
-    `Tagger.tagger` is the `sapo.Tagger` inside. All methods but `open` raise SapoError, a ValueError, before it is
-    opened.
+    `Tagger.tagger` is the `sapo.Tagger` inside. All methods but `open` raise ClosedTaggerError, a SapoError, before
+    it is opened.
     """
 
     def __init__(self) -> None:
@@ -138,7 +143,7 @@ class Tagger:
     @property
     def _model(self) -> CrfsuiteTagger:
         if self._opened is None:
-            raise ModelError("the tagger is not opened; call open with a model file")
+            raise ClosedTaggerError("the tagger is not opened; call open with a model file")
         return self._opened
 
     @property
@@ -176,16 +181,26 @@ class Tagger:
 
 
 class BaseTrainer:
-    """Collect sequences with their labels, and train a model file on them; print nothing.
+    """Collect sequences with their labels, and train a model file on them. With `verbose`, print the log.
 
-    A subclass may override `on_start`, `on_iteration`, `on_optimization_end` and `on_end`.
+    A subclass may override `message`, `on_start`, `on_iteration`, `on_optimization_end` and `on_end`.
     """
 
-    verbose = False
+    verbose = True
+    logparser: TrainingLog | None = None  # has iterations, last_iteration and log
+    _data: list[tuple[list[Any], Sequence[Any], int]]
 
-    def __init__(self, algorithm: str | None = None, params: dict[str, Value] | None = None) -> None:
-        self.logparser: TrainingLog | None = None  # has iterations, last_iteration and log
-        self._data: list[tuple[list[Any], Sequence[Any], int]] = []
+    def __new__(cls, *_arguments: object, **_named: object) -> Self:
+        # python-crfsuite also allows subclasses whose __init__ does not call that of the trainer
+        trainer = super().__new__(cls)
+        trainer._data = []
+        trainer.select("lbfgs")
+        return trainer
+
+    def __init__(
+        self, algorithm: str | None = None, params: dict[str, Value] | None = None, verbose: bool = True
+    ) -> None:
+        self.verbose = verbose
         self.select(algorithm or "lbfgs")
         self.set_params(params or {})
 
@@ -252,6 +267,9 @@ class BaseTrainer:
         """Train a model, and save it unless the name is empty; sequences of the group `holdout` are the dev set."""
         train = [(tokens, labels) for tokens, labels, group in self._data if group != holdout]
         dev = [(tokens, labels) for tokens, labels, group in self._data if group == holdout]
+        if not any(tokens for tokens, _ in train):  # CRFsuite writes a model without labels
+            warnings.warn("there are no sequences to train on, so no model was written", stacklevel=2)
+            return
         crf = _ListeningCRF(self._algorithm)
         crf.set_params(**{_ARGUMENTS.get(name, name.replace(".", "_")): value for name, value in self._given.items()})
         crf.trainer = self
@@ -264,23 +282,29 @@ class BaseTrainer:
         self.on_end("")
 
     def message(self, message: str) -> None:
-        """Take a line of the log."""
+        """Take a line of the log: print it, if `verbose`."""
+        if self.verbose:
+            print(message, end="")
 
     def on_start(self, log: str) -> None:
         """Called before the first iteration."""
-        self.message(log)
+        self._take(log)
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         """Called after each iteration, with its line of the log and its entry in `logparser.iterations`."""
-        self.message(log)
+        self._take(log)
 
     def on_optimization_end(self, log: str) -> None:
         """Called after the last iteration."""
-        self.message(log)
+        self._take(log)
 
     def on_end(self, log: str) -> None:
         """Called when the model is saved."""
-        self.message(log)
+        self._take(log)
+
+    def _take(self, log: str) -> None:
+        for line in log.splitlines(keepends=True):
+            self.message(line)
 
 
 class _ListeningCRF(CRF):
@@ -289,24 +313,15 @@ class _ListeningCRF(CRF):
     trainer: BaseTrainer
 
     def _begin_log(self, sentences: int) -> TrainingLog:
-        self.trainer.logparser = log = TrainingLog(sentences, self.trainer.on_iteration)
-        self.trainer.on_start("")
+        trainer = self.trainer
+        trainer.logparser = log = TrainingLog(sentences, trainer.on_iteration)
+        settings = "".join(f"{name}: {value}\n" for name, value in trainer.get_params().items())
+        trainer.on_start(f"Training {self.algorithm} on {sentences} sequences\ntype: CRF1d\n{settings}")
         return log
 
 
 class Trainer(BaseTrainer):
-    """Collect sequences with their labels, and train a model file on them. With `verbose`, print the log."""
-
-    def __init__(
-        self, algorithm: str | None = None, params: dict[str, Value] | None = None, verbose: bool = True
-    ) -> None:
-        self.verbose = verbose
-        super().__init__(algorithm, params)
-
-    def message(self, message: str) -> None:
-        """Print a line of the log."""
-        if self.verbose and message:
-            print(message, end="")
+    """The trainer that programs use."""
 
 
 class LinePerIterationTrainer(Trainer):

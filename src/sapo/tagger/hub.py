@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FILE = "model.sapo"
 CARD = "README.md"
+LABELS = 30  # that a card lists
 
 
 def from_pretrained(name: str, *, revision: str | None = None) -> "Tagger":
@@ -35,7 +36,7 @@ def push_to_hub(tagger: "Tagger", name: str, *, private: bool = False, message: 
     """Upload a model and its card to a repository of the hub, which is made if there is none; return its address."""
     hub = load_hub()
     with tempfile.TemporaryDirectory() as directory:
-        save_pretrained(tagger, directory)
+        save_pretrained(tagger, directory, name)
         try:
             hub.create_repo(name, private=private, exist_ok=True)
             done = hub.upload_folder(repo_id=name, folder_path=directory, commit_message=message)
@@ -44,24 +45,25 @@ def push_to_hub(tagger: "Tagger", name: str, *, private: bool = False, message: 
     return str(done)
 
 
-def save_pretrained(tagger: "Tagger", directory: str | Path) -> None:
-    """Write what a repository holds into a directory."""
+def save_pretrained(tagger: "Tagger", directory: str | Path, name: str = "NAME/OF-THIS-REPOSITORY") -> None:
+    """Write what a repository of this name holds into a directory."""
     Path(directory).mkdir(parents=True, exist_ok=True)
     tagger.save(Path(directory) / FILE)
-    (Path(directory) / CARD).write_text(model_card(tagger.model), "utf-8")
+    (Path(directory) / CARD).write_text(model_card(tagger.model, name), "utf-8")
 
 
-def model_card(model: Model) -> str:
+def model_card(model: Model, name: str) -> str:
     """Return a model card: what the model is, how it was trained, and how to use it.
 
     >>> import sapo
-    >>> card = model_card(sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=2).model)
+    >>> card = model_card(sapo.train([(["no", "rain"], ["DT", "NN"])], template="pos", epochs=2).model, "me/weather")
     >>> card.splitlines()[:4]
     ['---', 'library_name: sapo', 'pipeline_tag: token-classification', 'tags:']
     """
-    record = model.record
+    record, labels = model.record, model.outer_labels
+    more = [f"... ({len(labels)} in all)"] if len(labels) > LABELS else []
     rows: list[tuple[str, Any]] = [
-        ("labels", ", ".join(model.outer_labels)),
+        ("labels", ", ".join([*labels[:LABELS], *more])),
         ("learner", record.get("learner")),
         ("template", record.get("template")),
         ("training sentences", _number(record.get("sentences"))),
@@ -74,7 +76,7 @@ def model_card(model: Model) -> str:
     dev = [one.get("dev") for one in record.get("history", ()) if one.get("epoch") == kept]
     if dev and dev[0] is not None:
         rows.append((f"{record.get('score_name', 'score')} on the dev set", f"{100 * dev[0]:.2f}"))
-    table = "\n".join(f"| {name} | {_cell(value)} |" for name, value in rows if value not in (None, ""))
+    table = "\n".join(f"| {key} | {_cell(value)} |" for key, value in rows if value not in (None, ""))
     return f"""---
 library_name: sapo
 pipeline_tag: token-classification
@@ -83,7 +85,9 @@ tags:
 - token-classification
 ---
 
-# A tagger made with sapo
+# {name.rpartition("/")[2]}
+
+A tagger made with sapo: one file without code. Install it with `pip install 'sapo-nlp[hub]'`.
 
 | | |
 |---|---|
@@ -92,7 +96,7 @@ tags:
 ```python
 import sapo
 
-tagger = sapo.Tagger.from_pretrained("NAME/OF-THIS-REPOSITORY")
+tagger = sapo.Tagger.from_pretrained("{name}")
 tagger.tag(["a", "list", "of", "tokens"])
 ```
 """

@@ -1,0 +1,153 @@
+"""Run programs that use CRFsuite, and the tests of its Python packages, with sapo in its place: `make test-clients`.
+
+Installs them into an environment of their own, and runs everything twice: with CRFsuite, and with two modules named
+pycrfsuite and sklearn_crfsuite that are those of `sapo.compat`. Not a line of the programs is changed. Fails if
+something that works with CRFsuite does not work with sapo.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+ENVIRONMENT = Path(os.environ.get("CLIENTS_VENV", ".venv-clients")).absolute()
+PYTHON = str(ENVIRONMENT / "bin" / "python")
+WITH_TESTS = ["python-crfsuite==0.9.12", "sklearn-crfsuite==0.5.0", "usaddress==0.5.16", "probablepeople==0.5.6"]
+PACKAGES = [*WITH_TESTS, "ingredient-parser-nlp==2.6.0", "parserator", "pytest", "scikit-learn"]
+# Test data that the packages leave out: the same tests run on labeled data that they include.
+USADDRESS = {
+    "simple_address_patterns": "multi_word_state_addresses",
+    "labeled": "labeled",
+    "synthetic_osm_data": "synthetic_osm_data_xml",
+    "us50_test_tagged": "us50_train_tagged",
+}
+DATA = {f"measure_performance/test_data/{name}.xml": f"training/{own}.xml" for name, own in USADDRESS.items()}
+DATA |= {"tests/test_data_labeled.xml": "name_data/labeled/person_labeled.xml"}
+SHIMS = {"pycrfsuite": "sapo.compat.pycrfsuite", "sklearn_crfsuite": "sapo.compat"}
+TRAIN = """
+import sys, parserator.training, usaddress
+data = parserator.training.readTrainingData(["training/labeled.xml"], usaddress.GROUP_LABEL)
+parserator.training.trainModel(data, usaddress, sys.argv[1])
+"""
+PARSE = """
+import csv, gzip, pathlib, ingredient_parser
+foods = pathlib.Path(ingredient_parser.__file__).parent / "en/data/fdc_ingredients.csv.gz"
+for number, row in zip(range(1000), csv.DictReader(gzip.open(foods, "rt", encoding="utf-8"))):
+    print(ingredient_parser.parse_ingredient(f"{number % 7 + 1} cups {row['description']}, chopped"))
+"""
+
+
+def install() -> None:
+    if not Path(PYTHON).exists():
+        print(f"installing {', '.join(PACKAGES)} into {ENVIRONMENT}")
+        installer = Path(__file__).with_name("install.py")
+        subprocess.run([sys.executable, installer, ENVIRONMENT, "-e", ".", *PACKAGES], check=True)
+
+
+def sources(room: Path) -> dict[str, Path]:
+    """Return the unpacked source of each package that includes its tests."""
+    found = dict[str, Path]()
+    for requirement in WITH_TESTS:
+        name = requirement.partition("==")[0]
+        download = [PYTHON, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", name]
+        subprocess.run([*download, "--dest", room / name, requirement], check=True)
+        with tarfile.open(next((room / name).glob("*.tar.gz"))) as archive:
+            archive.extractall(room / name, filter="data")
+        found[name] = root = next(path for path in (room / name).iterdir() if path.is_dir())
+        for package in root.glob("*/__init__.py"):  # not what is installed, which has the model or is compiled
+            if package.parent.name != "tests":
+                shutil.rmtree(package.parent)
+        for left_out, included in DATA.items():
+            if (root / included).exists():
+                (root / left_out).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(root / included, root / left_out)
+    return found
+
+
+class Side:
+    """What programs find when they import pycrfsuite: CRFsuite, or sapo by `modules`."""
+
+    def __init__(self, room: Path, *modules: Path) -> None:
+        self.room, self.modules = room, list(modules)
+        self.room.mkdir()
+
+    def run(self, root: Path, *command: str | Path) -> str:
+        """Run Python with these arguments in a directory; return what it prints."""
+        path = os.pathsep.join(map(str, self.modules))
+        environment = os.environ | {"PYTHONPATH": path, "NLTK_DATA": str(self.room.parent / "nltk")}
+        done = subprocess.run([PYTHON, *command], cwd=root, env=environment, text=True, capture_output=True)
+        if done.returncode > 1:  # 1 means that tests failed
+            sys.exit(f"{' '.join(map(str, command))}:\n{(done.stdout + done.stderr)[-3000:]}")
+        return done.stdout
+
+    def passed(self, root: Path) -> set[str]:
+        """Return the tests that pass. An expected failure that passes is one of them."""
+        report = self.room / "report.xml"
+        left_out = ["--ignore", "tests/test_logparser.py"]  # private to python-crfsuite
+        self.run(root, "-m", "pytest", "tests", *left_out, "-p", "no:cacheprovider", "--junit-xml", report)
+        cases = ElementTree.parse(report).iter("testcase")
+        return {f"{case.get('classname')}.{case.get('name')}" for case in cases if len(case) == 0}
+
+    def train_usaddress(self, root: Path) -> None:
+        """Use a model of usaddress that is trained on its own data from now on."""
+        own = self.room / "usaddress"
+        installed = self.run(root, "-c", "import usaddress; print(usaddress.__path__[0])").strip()
+        shutil.copytree(installed, own)
+        self.modules.append(self.room)
+        self.run(root, "-c", TRAIN, own / "usaddr.crfsuite")
+
+
+def stand_in_for_nltk(directory: Path) -> None:
+    """Write a part-of-speech tagger that calls everything a noun: the data of NLTK are not on the package index."""
+    name = "averaged_perceptron_tagger_eng"
+    (directory / "taggers" / name).mkdir(parents=True)
+    for part, text in {"weights": '{"bias": {"NN": 1.0}}', "tagdict": '{"cups": "NNS"}', "classes": '["NN"]'}.items():
+        (directory / "taggers" / name / f"{name}.{part}.json").write_text(text)
+
+
+def equal_parses(first: str, second: str) -> int:
+    """Return how many lines are equal, and have the same probabilities up to 1e-5."""
+    number = re.compile(r"(?<=confidence=)[0-9.e-]+")
+    return sum(
+        number.sub("", one) == number.sub("", two)
+        and all(abs(float(a) - float(b)) < 1e-5 for a, b in zip(number.findall(one), number.findall(two), strict=True))
+        for one, two in zip(first.splitlines(), second.splitlines(), strict=True)
+    )
+
+
+def main() -> None:
+    install()
+    with tempfile.TemporaryDirectory() as name:
+        room = Path(name)
+        shims = room / "shims"
+        shims.mkdir()
+        for module, ours in SHIMS.items():
+            (shims / f"{module}.py").write_text(f"import sys\nimport {ours}\nsys.modules[__name__] = {ours}\n")
+        crfsuite, sapo = Side(room / "crfsuite"), Side(room / "sapo", shims)
+        roots, worse = sources(room), 0
+        print(f"{'tests that pass':<40}{'CRFsuite':>10}{'sapo':>10}")
+        for package, root in roots.items():
+            theirs, ours = crfsuite.passed(root), sapo.passed(root)
+            print(f"{package:<40}{len(theirs):>10}{len(ours):>10}", flush=True)
+            worse += len(theirs - ours)
+            for test in sorted(theirs - ours)[:10]:
+                print(f"    fails with sapo only: {test}")
+        stand_in_for_nltk(room / "nltk")
+        parses = [side.run(room, "-c", PARSE) for side in (crfsuite, sapo)]
+        equal, all_parses = equal_parses(*parses), len(parses[0].splitlines())
+        print(f"{'ingredient-parser-nlp, equal parses':<40}{all_parses:>10}{equal:>10}", flush=True)
+        for side in (crfsuite, sapo):
+            side.train_usaddress(roots["usaddress"])
+        theirs, ours = (side.passed(roots["usaddress"]) for side in (crfsuite, sapo))
+        print(f"{'usaddress, trained on its labeled.xml':<40}{len(theirs):>10}{len(ours):>10}")
+    if worse or equal < all_parses or len(ours) < 0.99 * len(theirs):
+        sys.exit("sapo does not do what CRFsuite does")
+
+
+if __name__ == "__main__":
+    main()
