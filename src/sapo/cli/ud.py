@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from sapo.apps.ud.pipeline import UD
-    from sapo.apps.ud.treebank import UDSentence
+    from sapo.corpus.treebank import UDSentence
+    from sapo.training.ud import UD
 
 INPUTS = ("text", "conllu", "horizontal")
 TREES = ("text", "svg")
@@ -63,8 +63,8 @@ def train_command(
     It learns how text is cut into sentences, tokens and words, UPOS, XPOS, FEATS, lemmas and trees. Each step is
     trained on what the one before says about sentences that it has not seen.
     """
-    from sapo.apps.ud.pipeline import UD
     from sapo.corpus.files import check_writable, with_encoding
+    from sapo.training.ud import UD
 
     refuse_same_file({"the treebank": treebank, "--dev": dev}, {"-o": output})
     check_writable(output)
@@ -96,8 +96,8 @@ def tag_command(
 
     FILE is a text, or sentences that are already cut into words (--input), or - for standard input.
     """
-    from sapo.apps.ud.pipeline import UD
     from sapo.corpus.files import with_encoding, write_file
+    from sapo.training.ud import UD
 
     _check_choice("--input", kind, INPUTS)
     refuse_same_file({"the model": model, "the input": file}, {"-o": output})
@@ -122,10 +122,10 @@ def eval_command(model: str, gold: str, quiet: bool) -> None:
     MODEL is a file made by sapo ud train: it annotates the raw text of the treebank, and then its gold words. Or it is
     a CoNLL-U file of the same text, of any system.
     """
-    from sapo.apps.ud.pipeline import UD
-    from sapo.apps.ud.scores import evaluate, score, table
-    from sapo.apps.ud.treebank import read_treebank
     from sapo.corpus.files import is_model
+    from sapo.corpus.treebank import read_treebank
+    from sapo.evaluate.conll18 import score, table
+    from sapo.training.ud import UD
 
     sentences = list(read_treebank(gold))
     if not sentences:
@@ -134,7 +134,7 @@ def eval_command(model: str, gold: str, quiet: bool) -> None:
         click.echo(table(score(sentences, list(read_treebank(model)))))
         return
     announce_compiling(quiet)
-    for name, scores in evaluate(UD.load(model), sentences).items():
+    for name, scores in UD.load(model).evaluate(sentences).items():
         click.echo(f"from {name}\n{table(scores)}\n")
 
 
@@ -147,8 +147,8 @@ def draw_command(treebank: str, output: str, tree: str, sentence: int | None) ->
     """Draw the trees of a CoNLL-U file."""
     import itertools
 
-    from sapo.apps.ud.treebank import read_treebank
     from sapo.corpus.files import write_file
+    from sapo.corpus.treebank import read_treebank
 
     refuse_same_file({"the treebank": treebank}, {"-o": output})
     sentences = read_treebank(treebank)
@@ -160,9 +160,9 @@ def draw_command(treebank: str, output: str, tree: str, sentence: int | None) ->
 
 
 def _sentences(ud: "UD", path: "str | Path", kind: str) -> "Iterator[UDSentence]":
-    from sapo.apps.ud.treebank import plain_sentence, read_treebank
     from sapo.corpus.files import check_utf8, read_whole, show_path
     from sapo.corpus.scanner import read_lines
+    from sapo.corpus.treebank import plain_sentence, read_treebank
 
     if kind == "conllu":
         yield from read_treebank(path)
@@ -179,8 +179,7 @@ def _sentences(ud: "UD", path: "str | Path", kind: str) -> "Iterator[UDSentence]
 
 def _written(sentences: "Iterable[UDSentence]", tree: str | None) -> "Iterator[tuple[int, str]]":
     """Yield the number of words and what is written of each sentence."""
-    from sapo.apps.ud.drawing import draw_svg, draw_text
-    from sapo.apps.ud.treebank import to_conllu
+    from sapo.cli.drawing import draw_svg, draw_text
 
     if tree is not None:
         _check_choice("--tree", tree, TREES)
@@ -189,7 +188,7 @@ def _written(sentences: "Iterable[UDSentence]", tree: str | None) -> "Iterator[t
             raise OptionError(
                 "--tree svg draws one sentence, and there are more; choose one with sapo ud draw --sentence"
             )
-        draw = to_conllu([sentence]) if tree is None else draw_svg(sentence) if tree == "svg" else draw_text(sentence)
+        draw = sentence.to_conllu() if tree is None else draw_svg(sentence) if tree == "svg" else draw_text(sentence)
         yield len(sentence.words), draw + "\n" * (tree == "text")
 
 

@@ -7,17 +7,17 @@ A parser that was trained on gold tags would trust them too much.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from sapo.apps.ud.multiword import learn_multiword
-from sapo.apps.ud.pipeline import PipelineSteps, lemma_inputs, split_label, tag_words, tree_sentences
-from sapo.apps.ud.treebank import UDSentence, check_tree
+from sapo.corpus.treebank import UDSentence
 from sapo.errors import DataError
 from sapo.tagger.edits import EditItem
 from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import in_order
 from sapo.text.learning import learn_rules
+from sapo.text.multiword import learn_multiword
 from sapo.training.edits import train_edits
 from sapo.training.parser import Parser, Tree
 from sapo.training.run import train
+from sapo.training.ud import PipelineSteps, lemma_inputs, split_label, tag_words, tree_sentences
 
 FOLDS = 5
 LARGE = 100_000  # words from which there are fewer folds: each then sees enough
@@ -40,7 +40,11 @@ def train_steps(
     trees, dev_trees = _trees(treebank), _trees(dev or ())
     words = [[word.form for word in sentence.words] for sentence in treebank]
     rules = learn_rules(([token.form for token in sentence.tokens], sentence.text) for sentence in treebank)
-    multiword = learn_multiword(treebank)
+    multiword = learn_multiword(
+        (token.form, one[token.first : token.last])
+        for sentence, one in zip(treebank, words, strict=True)
+        for token in sentence.tokens
+    )
     say(f"{len(treebank):,} sentences, {sum(map(len, words)):,} words")
 
     gold = [[word.upos for word in sentence.words] for sentence in treebank]
@@ -73,7 +77,7 @@ def _trees(sentences: Sequence[UDSentence]) -> list[Tree]:
     if sentences and not any(word.head is not None for sentence in sentences for word in sentence.words):
         place = sentences[0].place or "the treebank"
         raise DataError(f"{place}: no word of this treebank has a HEAD; to learn tags only, use sapo train")
-    return [Tree(tuple(check_tree(one)), tuple(word.deprel for word in one.words)) for one in sentences]
+    return [Tree(tuple(one.heads), tuple(word.deprel for word in one.words)) for one in sentences]
 
 
 def _feats(feats: str, sentence: UDSentence) -> str:
