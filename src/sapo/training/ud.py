@@ -165,7 +165,11 @@ class UD:
     @classmethod
     def load(cls, path: str | Path) -> "UD":
         """Load a file of `save`. Raise SapoError if it is missing or damaged."""
-        header, arrays = load_arrays(path, WHAT)
+        return cls.of_parts(path, *load_arrays(path, WHAT))
+
+    @classmethod
+    def of_parts(cls, path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "UD":
+        """Return the pipeline of the header and the arrays of a file. The path begins messages."""
         if header.get("kind") != KIND:
             raise ModelError(f"{path}: not {WHAT}, but another model of sapo; use sapo tag for a tagger")
         if header.get("format") != FORMAT:
