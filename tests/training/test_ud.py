@@ -190,6 +190,79 @@ def test_words_inside_multiword_tokens_are_aligned_by_their_forms() -> None:
     assert (scores["Tokens"].right, scores["Words"].right) == (2, 1)
 
 
+OFFICIAL = {
+    "Tokens": (69, 67, 65),
+    "Sentences": (7, 12, 4),
+    "Words": (71, 71, 65),
+    "UPOS": (71, 71, 34),
+    "XPOS": (71, 71, 33),
+    "UFeats": (71, 71, 37),
+    "AllTags": (71, 71, 26),
+    "Lemmas": (71, 71, 52),
+    "UAS": (71, 71, 38),
+    "LAS": (71, 71, 30),
+    "CLAS": (61, 38, 20),
+    "MLAS": (61, 38, 16),
+    "BLEX": (61, 38, 20),
+}  # system, gold and right, as conll18_ud_eval.py counts them
+
+
+def remade(sentences: list[UDSentence], split: str) -> UDSentence:
+    """Join sentences, make each multiword token one word, cut the token `split` in two; each word hangs on the next."""
+    forms = [
+        form
+        for one in sentences
+        for t in one.tokens
+        for form in ((t.form[:1], t.form[1:]) if t.form == split else (t.form,))
+    ]
+    tokens = tuple(UDToken(form, at, at + 1) for at, form in enumerate(forms))
+    heads = [*range(2, len(forms) + 1), 0]
+    words = (
+        UDWord(form, form, "NOUN", "NN", "_", head, "nsubj" if head else "root")
+        for form, head in zip(forms, heads, strict=True)
+    )
+    return UDSentence(tokens, tuple(words))
+
+
+def test_scores_are_those_of_the_official_script(gold: list[UDSentence]) -> None:
+    system = [remade(gold[:2], "cat"), remade(gold[2:5], "dogs"), *gold[5:9], remade(gold[9:], "n't")]
+    found = {name: (one.system, one.gold, one.right) for name, one in score(gold, system).items()}
+    assert found == OFFICIAL
+
+
+SEGMENTS = st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=8, max_size=8)
+
+
+def segmented(segments: list[tuple[int, bool]], text: str = "abababab") -> UDSentence:
+    tokens, words, at = [], [], 0
+    for size, multiword in segments:
+        if form := text[at : at + size]:
+            parts = list(form) if multiword else [form]
+            tokens.append(UDToken(form, len(words), len(words) + len(parts)))
+            words += [UDWord(part) for part in parts]
+            at += size
+    return UDSentence(tuple(tokens), tuple(words))
+
+
+@given(SEGMENTS, SEGMENTS)
+def test_gold_and_system_can_be_exchanged_and_equal_tokens_are_found(
+    one: list[tuple[int, bool]], other: list[tuple[int, bool]]
+) -> None:
+    a, b = segmented(one), segmented(other)
+    there, back = score([a], [b]), score([b], [a])
+    for name in ("Tokens", "Sentences", "Words"):
+        assert there[name].right == back[name].right <= min(there[name].gold, there[name].system)
+        assert (there[name].system, there[name].gold) == (back[name].gold, back[name].system)
+
+    def single(sentence: UDSentence) -> set[tuple[int, int]]:
+        ends = list(itertools.accumulate(len(token.form) for token in sentence.tokens))
+        return {(end - len(t.form), end) for t, end in zip(sentence.tokens, ends, strict=True) if t.last - t.first == 1}
+
+    assert there["Words"].right >= len(single(a) & single(b))
+    if all(token.last - token.first == 1 for sentence in (a, b) for token in sentence.tokens):
+        assert there["Words"].right == len(single(a) & single(b)) == there["Tokens"].right
+
+
 def test_other_tokens_and_sentences_are_counted(gold: list[UDSentence]) -> None:
     words = gold[0].text.split()  # the full stop stays with the word
     scores = score(gold[:1], [plain_sentence(words)])
