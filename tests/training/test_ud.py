@@ -312,6 +312,16 @@ def test_training_is_repeatable(treebank: Path, model: Path, tmp_path: Path) -> 
     assert (tmp_path / "again.sapo").read_bytes() == model.read_bytes()
 
 
+def test_the_taggers_learn_with_knowledge(treebank: Path, tmp_path: Path) -> None:
+    clusters = {"dogs": "0110", "cats": "0111", "sees": "1001"}
+    ud = UD.train(treebank, epochs=2, clusters=clusters, names={"person": ["Tom", "Anna"]})
+    ud.save(tmp_path / "m.sapo")
+    for found in (ud, UD.load(tmp_path / "m.sapo")):
+        for tagger in (found.steps.upos, found.steps.morphology):
+            assert {"cluster", "person"} <= set(tagger.model.encoder.templates.knowledge.columns)
+        assert found("Tom sees cats.")[0].heads
+
+
 def test_a_damaged_or_other_file_is_a_model_error(model: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.sapo"
     data = bytearray(model.read_bytes())

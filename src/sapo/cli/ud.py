@@ -13,6 +13,7 @@ from sapo.cli.options import (
     tell,
     tell_saved,
 )
+from sapo.cli.train import clusters_option, names_option, parse_names, unlabeled_option
 from sapo.errors import OptionError
 
 if TYPE_CHECKING:
@@ -53,20 +54,39 @@ def ud_command() -> None:
 @click.option("--output", "-o", default="ud.sapo", show_default=True, metavar="FILE", help="Where to write.")
 @click.option("--epochs", "-e", type=click.IntRange(1, 1000), metavar="N", help="Epochs of each step, at most.")
 @click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
+@clusters_option
+@unlabeled_option
+@names_option
+@click.option(
+    "--vectors", metavar="FILE", help="Word vectors of word2vec, GloVe or fastText, or in a safetensors file."
+)
 @encoding_option
 @quiet_option
 def train_command(
-    treebank: str, dev: str | None, output: str, epochs: int | None, seed: int, encoding: str | None, quiet: bool
+    treebank: str,
+    dev: str | None,
+    output: str,
+    epochs: int | None,
+    seed: int,
+    clusters: tuple[str, ...],
+    unlabeled: tuple[str, ...],
+    names: tuple[str, ...],
+    vectors: str | None,
+    encoding: str | None,
+    quiet: bool,
 ) -> None:
     """Train a pipeline on a treebank in CoNLL-U.
 
     It learns how text is cut into sentences, tokens and words, UPOS, XPOS, FEATS, lemmas and trees. Each step is
-    trained on what the one before says about sentences that it has not seen.
+    trained on what the one before says about sentences that it has not seen. Clusters, names and vectors are for UPOS,
+    XPOS and FEATS.
     """
     from sapo.corpus.files import check_writable, with_encoding
     from sapo.training.ud import UD
 
-    refuse_same_file({"the treebank": treebank, "--dev": dev}, {"-o": output})
+    inputs = {"the treebank": treebank, "--dev": dev, "--vectors": vectors}
+    inputs |= {f"the clusters {path}": path for path in clusters} | {f"the text {path}": path for path in unlabeled}
+    refuse_same_file(inputs, {"-o": output})
     check_writable(output)
     announce_compiling(quiet)
     ud = UD.train(
@@ -75,6 +95,10 @@ def train_command(
         seed=seed,
         epochs=epochs,
         progress=None if quiet else tell,
+        clusters=clusters,
+        unlabeled=unlabeled,
+        names=parse_names(names),
+        vectors=vectors,
     )
     ud.save(output)
     if not quiet:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from sapo.text.multiword import MultiwordRules
 from sapo.text.splitter import Splitter
 from sapo.text.tokens import Rules
 from sapo.training.parser import Parser, Tree, TreeSentence
+from sapo.training.plan import KnowledgeOptions
 
 FORMAT = 1
 KIND = "ud"
@@ -80,15 +81,18 @@ class UD:
         seed: int = 0,
         epochs: int | None = None,
         progress: Callable[[str], None] | None = None,
+        **knowledge: Unpack[KnowledgeOptions],
     ) -> "UD":
         """Train on a CoNLL-U file, or on sentences of `read_treebank`.
 
         With `dev`, the parser keeps the epoch that is best on it. `epochs` limits those of every step. `progress` gets
-        lines to show. Raises SapoError if the treebank has mistakes.
+        lines to show. UPOS, XPOS and FEATS are learned with `clusters`, `unlabeled`, `names` and `vectors`, as in
+        `sapo.train`. Raises SapoError if the treebank has mistakes.
         """
         from sapo.training.ud_steps import train_steps  # to annotate needs none of it
 
-        return cls(train_steps(_read(treebank), None if dev is None else _read(dev), seed, epochs, progress))
+        judged = None if dev is None else _read(dev)
+        return cls(train_steps(_read(treebank), judged, seed, epochs, progress, knowledge))
 
     def __call__(self, text: str) -> UDDocument:
         """Return the sentences of a text, with everything that the pipeline knows."""

@@ -16,6 +16,7 @@ from sapo.text.learning import learn_rules
 from sapo.text.multiword import learn_multiword
 from sapo.training.edits import train_edits
 from sapo.training.parser import Parser, Tree
+from sapo.training.plan import KnowledgeOptions
 from sapo.training.run import train
 from sapo.training.ud import PipelineSteps, lemma_inputs, split_label, tag_words, tree_sentences
 
@@ -34,6 +35,7 @@ def train_steps(
     seed: int,
     epochs: int | None,
     progress: Callable[[str], None] | None,
+    knowledge: KnowledgeOptions,
 ) -> PipelineSteps:
     """Train all steps. Raise SapoError if a tree or FEATS are wrong."""
     say = progress or (lambda line: None)
@@ -48,11 +50,11 @@ def train_steps(
     say(f"{len(treebank):,} sentences, {sum(map(len, words)):,} words")
 
     gold = [[word.upos for word in sentence.words] for sentence in treebank]
-    upos, found = _tagged("upos", list(zip(words, gold, strict=True)), seed, epochs, say)
+    upos, found = _tagged("upos", list(zip(words, gold, strict=True)), seed, epochs, say, knowledge)
 
     labels = [[f"{word.xpos} {_feats(word.feats, one)}" for word in one.words] for one in treebank]
     tokens = [list(zip(*pair, strict=True)) for pair in zip(words, found, strict=True)]
-    morphology, fine = _tagged("morphology", list(zip(tokens, labels, strict=True)), seed, epochs, say)
+    morphology, fine = _tagged("morphology", list(zip(tokens, labels, strict=True)), seed, epochs, say, knowledge)
 
     pairs = [[split_label(label) for label in one] for one in fine]
     xpos, feats = ([[pair[at] for pair in one] for one in pairs] for at in (0, 1))
@@ -88,19 +90,26 @@ def _feats(feats: str, sentence: UDSentence) -> str:
 
 
 def _tagged(
-    step: str, pairs: Sentences, seed: int, epochs: int | None, say: Callable[[str], None]
+    step: str,
+    pairs: Sentences,
+    seed: int,
+    epochs: int | None,
+    say: Callable[[str], None],
+    knowledge: KnowledgeOptions,
 ) -> tuple[Tagger, list[list[str]]]:
     """Train a tagger; return it, and the tags of its own training data by taggers that have not seen them."""
     say(step)
     most = epochs or EPOCHS[step]
-    tagger = train(pairs, template=TEMPLATES[step], epochs=most, seed=seed, calibrate=False)
+    tagger = train(pairs, template=TEMPLATES[step], epochs=most, seed=seed, calibrate=False, **knowledge)
     rate = tagger.model.record["settings"]["rate"]
     found: list[list[str]] = []
     folds = list(_folds(pairs))
     for number, (others, own) in enumerate(folds, 1):
         say(f"{step}, fold {number} of {len(folds)}")
         fold_epochs = min(most, FOLD_EPOCHS[step])
-        one = train(others, template=TEMPLATES[step], epochs=fold_epochs, rate=rate, seed=seed, calibrate=False)
+        one = train(
+            others, template=TEMPLATES[step], epochs=fold_epochs, rate=rate, seed=seed, calibrate=False, **knowledge
+        )
         found += one.tag_many([tokens for tokens, _ in own])
     return tagger, found or [list(tags) for _, tags in pairs]
 
