@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sapo.apps.ud.pipeline import UD
-from sapo.apps.ud.scores import evaluate, table
-from sapo.apps.ud.treebank import read_treebank
+from sapo.corpus.treebank import read_treebank
+from sapo.evaluate.conll18 import table
+from sapo.training.ud import UD
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
         print(f"file: {path.stat().st_size / 1e6:.1f} MB")
         ud = UD.load(path)
     gold = list(read_treebank(given.test))
-    for name, scores in evaluate(ud, gold).items():
+    for name, scores in ud.evaluate(gold).items():
         words = scores["Words"].system
         print(f"\n{name}: {words:,} words\n{table(scores)}")
     begin = time.process_time()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sapo.training.distil import distil
     from sapo.training.run import train
     from sapo.training.structure import Structure, check_structure, train_structure
+    from sapo.training.ud import UD
     from sapo.training.update import Trainer
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ _HOME = {
     "Tagger": "sapo.tagger.tagger",
     "Tagging": "sapo.tagger.decoding",
     "Trainer": "sapo.training.update",
+    "UD": "sapo.training.ud",
     "calibrate": "sapo.training.calibration",
     "check_structure": "sapo.training.structure",
     "distil": "sapo.training.distil",
@@ -51,6 +53,7 @@ _HOME = {
 }
 
 __all__ = [
+    "UD",
     "Pipeline",
     "SapoError",
     "Sentence",

@@ -77,7 +77,7 @@ class Operation:
     method: str  # GET or POST
     summary: str = ""  # if empty, OpenAPI does not describe it
     form: type[Form] | None = None  # of the body, or of the query
-    answer: Any = ""  # a struct that is sent as JSON, or the content type of something else
+    answer: Any = ""  # a struct that is sent as JSON, or the content type of something else, or a tuple of these
     refusals: Sequence[int] = ()
     at_once: bool = False  # answered on the event loop, whatever else is going on
 
@@ -288,7 +288,7 @@ def describe(
 ) -> dict[str, Any]:
     """Return the OpenAPI description of operations; `parameter` is the schema of {id} or {name} in their paths."""
     described = {path: one for path, one in operations.items() if one.summary}
-    structs = [one.answer for one in described.values() if not isinstance(one.answer, str)]
+    structs = [answer for one in described.values() for answer in _several(one.answer) if not isinstance(answer, str)]
     structs += [one.form for one in described.values() if one.form is not None and one.method == "POST"]
     _, schemas = msgspec.json.schema_components([*structs, ErrorAnswer], ref_template=REFERENCE)
     paths: dict[str, Any] = {}
@@ -317,10 +317,17 @@ def _responses(operation: Operation) -> dict[str, Any]:
     return found
 
 
+def _several(what: Any) -> tuple[Any, ...]:
+    return what if isinstance(what, tuple) else (what,)
+
+
 def _content(what: Any) -> dict[str, Any]:
-    if isinstance(what, str):
-        return {what: {"schema": {}}}
-    return {JSON: {"schema": {"$ref": REFERENCE.format(name=what.__name__)}}}
+    return {
+        one if isinstance(one, str) else JSON: {
+            "schema": {} if isinstance(one, str) else {"$ref": REFERENCE.format(name=one.__name__)}
+        }
+        for one in _several(what)
+    }
 
 
 def _query_parameters(form: type[Form]) -> list[dict[str, Any]]:

@@ -30,7 +30,19 @@ LEAST = 3  # tokens that decide how unsure a sentence is
 
 
 def load(path: Path) -> Tagger:
-    """Load a model and everything that it needs to answer. Raise SapoError if it is missing or damaged.
+    """Load a tagger and everything that it needs to answer. Raise SapoError if it is missing or damaged."""
+    return ready_tagger(read_model(path), path)
+
+
+def ready_tagger(data: bytes, path: Path) -> Tagger:
+    """Return the tagger of the bytes of a file, with everything that it needs to answer."""
+    tagger = Tagger(model_from_bytes(data, name=path))
+    warm_up(tagger)
+    return tagger
+
+
+def read_model(path: Path) -> bytes:
+    """Return the bytes of the file of a model. Raise SapoError if it is missing.
 
     The file is read, not mapped: it may be written over while the model is in use. Only a regular file is read, and no
     more of it than there is at first: a pipe in its place would keep the server waiting, and /dev/zero has no end.
@@ -40,14 +52,11 @@ def load(path: Path) -> Tagger:
             found = os.fstat(stream.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise SapoError(f"{path}: not a regular file; give the file of a model")
-            data = stream.read(found.st_size)
+            return stream.read(found.st_size)
     except FileNotFoundError:
         raise missing_file(path) from None
     except OSError as error:
         raise SapoError(f"{path}: cannot be read ({error.strerror or error})") from None
-    tagger = Tagger(model_from_bytes(data, name=path))
-    warm_up(tagger)
-    return tagger
 
 
 def _without_waiting(path: str, flags: int) -> int:

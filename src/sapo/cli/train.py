@@ -129,6 +129,12 @@ names_option = click.option(
     help="Names of a kind, such as city=cities.txt: one on each line, or CSV or JSONL. Capitals count with "
     "city:case=cities.txt. May be repeated.",
 )
+unlabeled_option = click.option(
+    "--unlabeled",
+    multiple=True,
+    metavar="TEXT",
+    help="Text without labels: clusters of its words are made, and kept for later runs. May be repeated.",
+)
 verbose_option = click.option(
     "--verbose", "-v", is_flag=True, help="Print a line for each epoch and each trial of settings, too."
 )
@@ -162,12 +168,7 @@ class TrainCommand(GroupedCommand):
 @dev_option
 @template_option
 @clusters_option
-@click.option(
-    "--unlabeled",
-    multiple=True,
-    metavar="TEXT",
-    help="Text without labels: clusters of its words are made, and kept for later runs. May be repeated.",
-)
+@unlabeled_option
 @names_option
 @click.option(
     "--vectors",

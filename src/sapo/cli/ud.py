@@ -13,14 +13,15 @@ from sapo.cli.options import (
     tell,
     tell_saved,
 )
+from sapo.cli.train import clusters_option, names_option, parse_names, unlabeled_option
 from sapo.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from sapo.apps.ud.pipeline import UD
-    from sapo.apps.ud.treebank import UDSentence
+    from sapo.corpus.treebank import UDSentence
+    from sapo.training.ud import UD
 
 INPUTS = ("text", "conllu", "horizontal")
 TREES = ("text", "svg")
@@ -53,20 +54,39 @@ def ud_command() -> None:
 @click.option("--output", "-o", default="ud.sapo", show_default=True, metavar="FILE", help="Where to write.")
 @click.option("--epochs", "-e", type=click.IntRange(1, 1000), metavar="N", help="Epochs of each step, at most.")
 @click.option("--seed", default=0, show_default=True, help="Fixes everything that is random.")
+@clusters_option
+@unlabeled_option
+@names_option
+@click.option(
+    "--vectors", metavar="FILE", help="Word vectors of word2vec, GloVe or fastText, or in a safetensors file."
+)
 @encoding_option
 @quiet_option
 def train_command(
-    treebank: str, dev: str | None, output: str, epochs: int | None, seed: int, encoding: str | None, quiet: bool
+    treebank: str,
+    dev: str | None,
+    output: str,
+    epochs: int | None,
+    seed: int,
+    clusters: tuple[str, ...],
+    unlabeled: tuple[str, ...],
+    names: tuple[str, ...],
+    vectors: str | None,
+    encoding: str | None,
+    quiet: bool,
 ) -> None:
     """Train a pipeline on a treebank in CoNLL-U.
 
     It learns how text is cut into sentences, tokens and words, UPOS, XPOS, FEATS, lemmas and trees. Each step is
-    trained on what the one before says about sentences that it has not seen.
+    trained on what the one before says about sentences that it has not seen. Clusters, names and vectors are for UPOS,
+    XPOS and FEATS.
     """
-    from sapo.apps.ud.pipeline import UD
     from sapo.corpus.files import check_writable, with_encoding
+    from sapo.training.ud import UD
 
-    refuse_same_file({"the treebank": treebank, "--dev": dev}, {"-o": output})
+    inputs = {"the treebank": treebank, "--dev": dev, "--vectors": vectors}
+    inputs |= {f"the clusters {path}": path for path in clusters} | {f"the text {path}": path for path in unlabeled}
+    refuse_same_file(inputs, {"-o": output})
     check_writable(output)
     announce_compiling(quiet)
     ud = UD.train(
@@ -75,6 +95,10 @@ def train_command(
         seed=seed,
         epochs=epochs,
         progress=None if quiet else tell,
+        clusters=clusters,
+        unlabeled=unlabeled,
+        names=parse_names(names),
+        vectors=vectors,
     )
     ud.save(output)
     if not quiet:
@@ -96,8 +120,8 @@ def tag_command(
 
     FILE is a text, or sentences that are already cut into words (--input), or - for standard input.
     """
-    from sapo.apps.ud.pipeline import UD
     from sapo.corpus.files import with_encoding, write_file
+    from sapo.training.ud import UD
 
     _check_choice("--input", kind, INPUTS)
     refuse_same_file({"the model": model, "the input": file}, {"-o": output})
@@ -122,10 +146,10 @@ def eval_command(model: str, gold: str, quiet: bool) -> None:
     MODEL is a file made by sapo ud train: it annotates the raw text of the treebank, and then its gold words. Or it is
     a CoNLL-U file of the same text, of any system.
     """
-    from sapo.apps.ud.pipeline import UD
-    from sapo.apps.ud.scores import evaluate, score, table
-    from sapo.apps.ud.treebank import read_treebank
     from sapo.corpus.files import is_model
+    from sapo.corpus.treebank import read_treebank
+    from sapo.evaluate.conll18 import score, table
+    from sapo.training.ud import UD
 
     sentences = list(read_treebank(gold))
     if not sentences:
@@ -134,7 +158,7 @@ def eval_command(model: str, gold: str, quiet: bool) -> None:
         click.echo(table(score(sentences, list(read_treebank(model)))))
         return
     announce_compiling(quiet)
-    for name, scores in evaluate(UD.load(model), sentences).items():
+    for name, scores in UD.load(model).evaluate(sentences).items():
         click.echo(f"from {name}\n{table(scores)}\n")
 
 
@@ -147,8 +171,8 @@ def draw_command(treebank: str, output: str, tree: str, sentence: int | None) ->
     """Draw the trees of a CoNLL-U file."""
     import itertools
 
-    from sapo.apps.ud.treebank import read_treebank
     from sapo.corpus.files import write_file
+    from sapo.corpus.treebank import read_treebank
 
     refuse_same_file({"the treebank": treebank}, {"-o": output})
     sentences = read_treebank(treebank)
@@ -160,9 +184,9 @@ def draw_command(treebank: str, output: str, tree: str, sentence: int | None) ->
 
 
 def _sentences(ud: "UD", path: "str | Path", kind: str) -> "Iterator[UDSentence]":
-    from sapo.apps.ud.treebank import plain_sentence, read_treebank
     from sapo.corpus.files import check_utf8, read_whole, show_path
     from sapo.corpus.scanner import read_lines
+    from sapo.corpus.treebank import plain_sentence, read_treebank
 
     if kind == "conllu":
         yield from read_treebank(path)
@@ -179,8 +203,7 @@ def _sentences(ud: "UD", path: "str | Path", kind: str) -> "Iterator[UDSentence]
 
 def _written(sentences: "Iterable[UDSentence]", tree: str | None) -> "Iterator[tuple[int, str]]":
     """Yield the number of words and what is written of each sentence."""
-    from sapo.apps.ud.drawing import draw_svg, draw_text
-    from sapo.apps.ud.treebank import to_conllu
+    from sapo.cli.drawing import draw_svg, draw_text
 
     if tree is not None:
         _check_choice("--tree", tree, TREES)
@@ -189,7 +212,7 @@ def _written(sentences: "Iterable[UDSentence]", tree: str | None) -> "Iterator[t
             raise OptionError(
                 "--tree svg draws one sentence, and there are more; choose one with sapo ud draw --sentence"
             )
-        draw = to_conllu([sentence]) if tree is None else draw_svg(sentence) if tree == "svg" else draw_text(sentence)
+        draw = sentence.to_conllu() if tree is None else draw_svg(sentence) if tree == "svg" else draw_text(sentence)
         yield len(sentence.words), draw + "\n" * (tree == "text")
 
 

@@ -5,11 +5,11 @@ until it crosses none, and its relation remembers the relation of its own head: 
 "xcomp" becomes "obj|xcomp". `lowered` looks for that head again (Nivre and Nilsson 2005, the scheme "head").
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sapo.corpus.treebank import check_heads
 from sapo.errors import DataError
 from sapo.jit import kernel
 from sapo.jit.arrays import Longs
@@ -58,7 +58,7 @@ def check_tree(tree: Tree | None, words: int, number: int) -> Tree:
     >>> check_tree(Tree((2, 1), ("a", "b")), 2, 7)
     Traceback (most recent call last):
     ...
-    sapo.errors.DataError: sentence 7: no word has the head 0; one word of each sentence must be the root
+    sapo.errors.DataError: sentence 7: the heads go in a circle (1 -> 2 -> 1); a tree has none
     """
     if tree is None:
         raise DataError(f"sentence {number}: no tree to learn from; give each word a head and a relation")
@@ -66,35 +66,11 @@ def check_tree(tree: Tree | None, words: int, number: int) -> Tree:
     for name, values in (("heads", heads), ("relations", relations)):
         if len(values) != words:
             raise DataError(f"sentence {number}: {words} words need as many {name}, not {len(values)}")
-    for m, (head, relation) in enumerate(zip(heads, relations, strict=True), 1):
-        if not 0 <= head <= words or head == m:
-            raise DataError(
-                f"sentence {number}, word {m}: the head must be 0 or the number of another word, up to {words}, "
-                f"not {head}"
-            )
+    check_heads(heads, f"sentence {number}")
+    for m, relation in enumerate(relations, 1):
         if relation in ("", "_"):
             raise DataError(f"sentence {number}, word {m}: the relation is missing")
-    roots = [m for m, head in enumerate(heads, 1) if head == 0]
-    if words and not roots:
-        raise DataError(f"sentence {number}: no word has the head 0; one word of each sentence must be the root")
-    if len(roots) > 1:
-        raise DataError(f"sentence {number}: words {roots[0]} and {roots[1]} both have the head 0; keep one root")
-    if (found := _on_cycle(heads)) is not None:
-        raise DataError(f"sentence {number}: the heads go in a circle at word {found}; follow them to 0")
     return tree
-
-
-def _on_cycle(heads: Sequence[int]) -> int | None:
-    """Return a word that is its own ancestor, or None."""
-    walk = [0] * (len(heads) + 1)  # the walk in which each word was first reached
-    for start in range(1, len(heads) + 1):
-        m = start
-        while m != 0 and walk[m] == 0:
-            walk[m] = start
-            m = heads[m - 1]
-        if m != 0 and walk[m] == start:
-            return m
-    return None
 
 
 @kernel

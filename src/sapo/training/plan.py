@@ -45,13 +45,18 @@ class LearningOptions(TypedDict, total=False):
     seed: int | None
 
 
-class Options(ReadingOptions, LearningOptions, total=False):
-    """The options of a training run that are given by keyword; `settings` has all others, and may have these, too."""
+class KnowledgeOptions(TypedDict, total=False):
+    """What is known about words besides the labeled data."""
 
     clusters: "ClusterSource | Sequence[ClusterSource] | None"  # files of clusters, or mappings of words to clusters
     unlabeled: "str | Path | Sequence[str | Path] | None"  # texts to make word clusters from
     names: "Mapping[str, Names] | None"  # lists of names by their kind
     vectors: str | Path | None  # a file of word vectors
+
+
+class Options(ReadingOptions, LearningOptions, KnowledgeOptions, total=False):
+    """The options of a training run that are given by keyword; `settings` has all others, and may have these, too."""
+
     repetition: Literal["on", "off", "auto"] | None  # tag twice, to see how words are tagged nearby
     min_count: int  # leave out features that occur less often
     stream: "str | Path | StreamOptions | None"  # a cache directory, for data that is larger than memory

@@ -8,6 +8,7 @@ import pytest
 
 import sapo
 from asgi_client import AsgiClient, need_extra, served
+from sapo.corpus.sample import sample_files
 
 if TYPE_CHECKING:
     from sapo.apps.limits import Token
@@ -37,18 +38,20 @@ def extra() -> None:
 
 @pytest.fixture(scope="session")
 def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the models place (words), chunk (words and tags) and ready (features)."""
+    """A directory with the models place (words), chunk (words and tags), ready (features) and tree (a UD pipeline)."""
     room = tmp_path_factory.mktemp("models")
     sapo.train(PLACES, template="ner", epochs=3).save(room / "place.sapo")
     sapo.train(CHUNKS, template="chunking", epochs=3).save(room / "chunk.sapo")
     ready = [([{"w": "a"}, {"w": "dog", "upper": False}], ["DT", "NN"])]
     sapo.train(ready, epochs=3).save(room / "ready.sapo")
+    (room / "treebank.conllu").write_text(sample_files()["treebank.conllu"], "utf-8")
+    sapo.UD.train(room / "treebank.conllu", epochs=3).save(room / "tree.sapo")
     return room
 
 
 @pytest.fixture(scope="session")
 def client(originals: Path) -> Client:
-    return Client(*(originals / f"{name}.sapo" for name in ("place", "chunk", "ready")))
+    return Client(*(originals / f"{name}.sapo" for name in ("place", "chunk", "ready", "tree")))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from described import check_operation
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 openapi = pytest.importorskip("sapo.apps.serve.messages", reason="msgspec is not installed", exc_type=ImportError)
 
-SCHEMA = schemathesis.openapi.from_dict(openapi.document(["place", "chunk", "ready"]))
+SCHEMA = schemathesis.openapi.from_dict(openapi.document(["place", "chunk", "ready", "tree"]))
 OPERATIONS = [result.ok() for result in SCHEMA.get_all_operations()]
 
 

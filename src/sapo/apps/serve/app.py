@@ -25,10 +25,11 @@ from sapo.apps.http import (
 )
 from sapo.apps.limits import RefusedError, RequestLimits, Token
 from sapo.apps.serve import messages
-from sapo.apps.serve.messages import MODEL, OPERATIONS, document
+from sapo.apps.serve.messages import CONLLU, MODEL, OPERATIONS, document
 from sapo.apps.serve.models import Models, ServedModel
-from sapo.apps.serve.work import Key, TaggingWork
+from sapo.apps.serve.work import Key, TaggingWork, UDKey
 from sapo.errors import SapoError
+from sapo.training.ud import UD
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -138,7 +139,13 @@ class ServeApp(HttpApp):
         served = self._find(request.parameter)
         self.limits.check_n(getattr(form, "n", 0))
         kind = request.path.rpartition("/")[2]
-        key = Key.of(served.name, served.tagger, kind, form)
+        if isinstance(served.model, UD) != (kind == "ud"):
+            way = "ud" if isinstance(served.model, UD) else "tag"
+            raise RefusedError(422, f"the model '{served.name}' does not answer {kind}; ask for {way}")
+        if isinstance(served.model, UD):
+            answer = await self._large.answer(UDKey(served.name, served.model), form)
+            return Reply(answer, type=f"{CONLLU}; charset=utf-8") if form.format == "conllu" else Reply(answer)
+        key = Key.of(served.name, served.model, kind, form)
         worker = self._slow
         if kind == "tag" and not key.probabilities:
             worker = self._quick if request.size < LARGE else self._large

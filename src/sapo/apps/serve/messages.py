@@ -1,6 +1,6 @@
 """Define the requests and answers of the server, and describe them in OpenAPI."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -45,6 +45,15 @@ class ExplainRequest(Form):
     tag: str | None = None
     against: str | None = None
     top: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 15
+
+
+class UDRequest(Form):
+    """Ask for tokens, words, tags, lemmas and trees: of a text, of several, or of sentences that are cut into words."""
+
+    text: str | None = None
+    texts: list[str] | None = None
+    sentences: list[list[str]] | None = None
+    format: Literal["json", "conllu"] = "json"
 
 
 class Answer(msgspec.Struct, kw_only=True, omit_defaults=True):  # type: ignore[call-arg]
@@ -109,10 +118,48 @@ class ExplainAnswer(Answer):
     explanation: dict[str, Any]
 
 
+class UDTokenAnswer(Answer):
+    """A token, with the words `first` up to, but not including, `last`. In a text it is `text[start:end]`."""
+
+    text: str
+    first: int
+    last: int
+    start: int | None = None
+    end: int | None = None
+
+
+class UDWordAnswer(Answer):
+    """A word; `head` is the number of another word, from 1, or 0 for the root. "_" stands for what it does not have."""
+
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int
+    deprel: str
+
+
+class UDSentenceAnswer(Answer):
+    """A sentence; `index` counts the texts or sentences of the request, from 0."""
+
+    index: int
+    tokens: list[UDTokenAnswer]
+    words: list[UDWordAnswer]
+
+
+class UDAnswer(Answer):
+    """The sentences of a request, in order. A text may have several."""
+
+    model: str
+    sentences: list[UDSentenceAnswer]
+
+
 class ModelAnswer(Answer):
-    """A model that is being served."""
+    """A model that is being served: a tagger, or a UD pipeline, whose labels are UPOS."""
 
     name: str
+    kind: Literal["tagger", "ud"]
     labels: list[str]
     columns: list[str]  # what a token consists of; none for ready-made features
     marks_spans: bool
@@ -143,11 +190,13 @@ class ReadyAnswer(Answer):
 
 
 MODEL = "/models/{name}"
+CONLLU = "text/plain"  # the content type of an answer in CoNLL-U
 REQUESTS = {
     "tag": ("Tag text or tokens", TagRequest, SentencesAnswer),
     "nbest": ("Find the n best taggings", NBestRequest, SentencesAnswer),
     "marginals": ("Give the probability of each label", MarginalsRequest, SentencesAnswer),
     "explain": ("Explain a tag", ExplainRequest, ExplainAnswer),
+    "ud": ("Annotate text with a UD pipeline", UDRequest, (UDAnswer, CONLLU)),
 }
 REFUSED = [status for status in REFUSALS if status != 409]  # which is for pages
 OPERATIONS = {

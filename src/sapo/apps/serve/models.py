@@ -9,10 +9,13 @@ from pathlib import Path
 
 from sapo.apps.http import Say
 from sapo.apps.serve.messages import ModelAnswer
-from sapo.apps.taggers import load
+from sapo.apps.taggers import read_model, ready_tagger
 from sapo.errors import SapoError, did_you_mean
+from sapo.tagger.arrayfile import unpack_arrays
 from sapo.tagger.tagger import Tagger
 from sapo.tags.schemes import looks_like_spans
+from sapo.training import ud
+from sapo.training.ud import UD
 
 INTERVAL = 1.0  # seconds between two looks at the files
 Stamp = tuple[int, int, int]  # changes with the file
@@ -25,7 +28,7 @@ class ServedModel:
     name: str
     path: Path
     stamp: Stamp
-    tagger: Tagger
+    model: Tagger | UD
     loaded: float  # seconds since 1970
     reloads: int = 0
     failures: int = 0
@@ -34,11 +37,13 @@ class ServedModel:
 
     def describe(self, *, record: bool = False) -> ModelAnswer:
         """Return what clients may know; not where the file is."""
-        model = self.tagger.model
+        tagger = self.model.steps.upos if isinstance(self.model, UD) else self.model
+        model = tagger.model
         return ModelAnswer(
             name=self.name,
-            labels=list(self.tagger.labels),
-            columns=list(self.tagger.columns),
+            kind="ud" if isinstance(self.model, UD) else "tagger",
+            labels=list(tagger.labels),
+            columns=list(tagger.columns),
             marks_spans=looks_like_spans(model.outer_labels),
             features=model.encoder.features,
             loaded=datetime.fromtimestamp(self.loaded, UTC).isoformat(timespec="seconds"),
@@ -62,7 +67,7 @@ class Models:
                 stamp = _stamp(path)
             except OSError:  # which loading explains
                 stamp = (0, 0, 0)
-            self._by_name[path.stem] = ServedModel(path.stem, path, stamp, load(path), time.time())
+            self._by_name[path.stem] = ServedModel(path.stem, path, stamp, _load(path), time.time())
 
     def __iter__(self) -> Iterator[ServedModel]:
         return iter(self._by_name.values())
@@ -107,13 +112,13 @@ class Models:
 
     def _replace(self, served: ServedModel, stamp: Stamp) -> None:
         try:
-            tagger = load(served.path)
+            model = _load(served.path)
             if _stamp(served.path) != stamp:  # it is being written; look again
                 return
         except Exception as error:  # whatever it is, the old model must stay
             self._refuse(served, f"{error}")
         else:
-            served.tagger, served.loaded, served.problem = tagger, time.time(), None
+            served.model, served.loaded, served.problem = model, time.time(), None
             served.reloads += 1
             self._say(f"sapo: {served.name}: loaded the changed file")
         served.stamp = stamp
@@ -125,6 +130,17 @@ class Models:
             served.failures += 1
             self._say(f"sapo: {served.path}: the changed file was not loaded, the old model stays ({reason})")
         served.problem = reason
+
+
+def _load(path: Path) -> Tagger | UD:
+    """Load a model and everything that it needs to answer. Raise SapoError if it is missing or damaged."""
+    data = read_model(path)
+    header, arrays = unpack_arrays(data, path, "a sapo model")
+    if header.get("kind") != ud.KIND:
+        return ready_tagger(data, path)
+    pipeline = UD.of_parts(path, header, arrays)
+    pipeline("Warm up.")
+    return pipeline
 
 
 def _stamp(path: Path) -> Stamp:

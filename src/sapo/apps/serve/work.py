@@ -16,6 +16,7 @@ import numpy as np
 from sapo.apps.http import Form, Result, write_json
 from sapo.apps.limits import RefusedError, RequestLimits, TokenCount
 from sapo.apps.serve import messages
+from sapo.corpus.treebank import UDDocument, UDSentence, plain_sentence
 from sapo.errors import SapoError
 from sapo.tagger import decoding
 from sapo.tagger.decoding import encoded_batches
@@ -26,6 +27,7 @@ from sapo.tagger.text import Found, check_words_only, find
 from sapo.tags.schemes import LabelKinds, label_kinds, looks_like_spans
 from sapo.tags.spans import read_spans
 from sapo.text.splitter import Offsets
+from sapo.training.ud import UD
 
 
 def plain_answers(name: str, model: Model, sentences: Sequence[Sequence[Any]], counts: Sequence[int]) -> list[bytes]:
@@ -118,14 +120,26 @@ class Key(NamedTuple):
         return cls(name, tagger, kind, getattr(request, "probabilities", False), getattr(request, "n", 0))
 
 
+class UDKey(NamedTuple):
+    """The UD pipeline that answers a request."""
+
+    name: str
+    ud: UD
+
+
+UD_VALUES = 10  # of an answer, for each word
+
+
 class TaggingWork:
     """Tags for requests within the limits."""
 
     def __init__(self, limits: RequestLimits) -> None:
         self.limits = limits
 
-    def __call__(self, key: Key, requests: Sequence[Any]) -> list[Result]:
+    def __call__(self, key: Key | UDKey, requests: Sequence[Any]) -> list[Result]:
         """Answer requests that have the same key. A bad request does not spoil the others."""
+        if isinstance(key, UDKey):
+            return [self._annotated(key, request) for request in requests]
         if key.kind == "explain":
             return [self._explained(key, request) for request in requests]
         cut = [self._pieces(key, request) for request in requests]
@@ -146,6 +160,29 @@ class TaggingWork:
         except (SapoError, RefusedError) as error:
             return error
 
+    def _annotated(self, key: UDKey, request: messages.UDRequest) -> Result:
+        try:
+            texts = request.texts if request.text is None else [request.text]
+            if sum(one is not None for one in (request.text, request.texts, request.sentences)) != 1:
+                raise SapoError("give exactly one of text, texts and sentences")
+            self.limits.check_tokens(len(texts or request.sentences or ()))
+            indices: list[int] = []
+            cut: list[UDSentence] = []
+            words = 0
+            for index, given in enumerate(texts or request.sentences or ()):
+                for sentence in key.ud.cut(given) if isinstance(given, str) else [plain_sentence(given)]:
+                    words += max(1, len(sentence.words))
+                    self.limits.check_tokens(words, UD_VALUES)
+                    indices.append(index)
+                    cut.append(sentence)
+            found = UDDocument(key.ud.annotate(cut))
+            if request.format == "conllu":
+                return found.to_conllu().encode()
+        except (SapoError, RefusedError) as error:
+            return error
+        sentences = [_ud_sentence(*one) for one in zip(indices, found, strict=True)]
+        return write_json(messages.UDAnswer(model=key.name, sentences=sentences))
+
     def _explained(self, key: Key, request: messages.ExplainRequest) -> Result:
         try:
             if (request.text is None) == (request.tokens is None):
@@ -162,6 +199,32 @@ class TaggingWork:
         except (SapoError, RefusedError) as error:
             return error
         return write_json(messages.ExplainAnswer(model=key.name, explanation=why))
+
+
+def _ud_sentence(index: int, sentence: UDSentence) -> messages.UDSentenceAnswer:
+    tokens = [
+        messages.UDTokenAnswer(
+            text=one.form,
+            first=one.first,
+            last=one.last,
+            start=one.start if one.start >= 0 else None,
+            end=one.end if one.end >= 0 else None,
+        )
+        for one in sentence.tokens
+    ]
+    words = [
+        messages.UDWordAnswer(
+            form=one.form,
+            lemma=one.lemma,
+            upos=one.upos,
+            xpos=one.xpos,
+            feats=one.feats,
+            head=one.head or 0,
+            deprel=one.deprel,
+        )
+        for one in sentence.words
+    ]
+    return messages.UDSentenceAnswer(index=index, tokens=tokens, words=words)
 
 
 def _cut(tagger: Tagger, request: messages.Input) -> Iterator[Piece]:

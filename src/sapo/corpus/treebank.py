@@ -15,7 +15,6 @@ from sapo.errors import DataError
 from sapo.tags.labels import in_order
 
 NONE = "_"
-ROOT = "root"
 _RANGE = re.compile(r"(\d+)-(\d+)\t([^\t]*)\t")
 _NEW_PARAGRAPH = re.compile(r"#\s*new(par|doc)\b")
 _BAD_FIELD = re.compile(r"[\t\r\n]")
@@ -63,8 +62,44 @@ class UDSentence:
 
     @property
     def heads(self) -> list[int]:
-        """The head of each word. Raises DataError if there is no tree."""
-        return check_tree(self)
+        """The head of each word. Raises DataError unless they are a tree with one root.
+
+        >>> UDSentence((), (UDWord("No", head=2), UDWord("way", head=0))).heads
+        [2, 0]
+        """
+        place = self.place or "sentence"
+        heads = []
+        for at, word in enumerate(self.words, 1):
+            if word.head is None:
+                raise DataError(
+                    f"{place}: word {at} ({word.form[:40]!r}) has no head; give each word one, 0 for the root"
+                )
+            heads.append(word.head)
+        check_heads(heads, place)
+        return heads
+
+    def to_conllu(self) -> str:
+        r"""Return the sentence as CoNLL-U, with the empty line after it.
+
+        >>> UDSentence((UDToken("Go", 0, 1, space_after=False),), (UDWord("Go"),)).to_conllu()
+        '# text = Go\n1\tGo\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n\n'
+        """
+        lines = [*self.comments, TEXT + " ".join(self.text.split())]
+        for token in self.tokens:
+            glued = NONE if token.space_after else GLUED
+            several = token.last - token.first > 1
+            if several:
+                lines.append("\t".join([f"{token.first + 1}-{token.last}", token.form, *[NONE] * 7, glued]))
+            for at in range(token.first, token.last):
+                word = self.words[at]
+                misc = word.misc if several else _with_glue(word.misc, token.space_after)
+                head = NONE if word.head is None else str(word.head)
+                fields = [str(at + 1), word.form, word.lemma, word.upos, word.xpos, word.feats, head, word.deprel]
+                lines.append("\t".join([*fields, NONE, misc]))
+        for line in lines:
+            if "\n" in line or "\r" in line:
+                raise DataError(f"{line[:40]!r} cannot be written to CoNLL-U: it has a line break")
+        return "\n".join(lines) + "\n\n"
 
     @property
     def starts_paragraph(self) -> bool:
@@ -72,8 +107,16 @@ class UDSentence:
         return any(map(_NEW_PARAGRAPH.match, self.comments))
 
 
+class UDDocument(list[UDSentence]):
+    """The sentences of a text."""
+
+    def to_conllu(self) -> str:
+        """Return all sentences as CoNLL-U."""
+        return "".join(sentence.to_conllu() for sentence in self)
+
+
 def read_treebank(path: str | Path) -> Iterator[UDSentence]:
-    """Yield the sentences of a CoNLL-U file. Trees are not checked: see `check_tree`.
+    """Yield the sentences of a CoNLL-U file. Trees are not checked; `UDSentence.heads` does that.
 
     Raises DataError if a line has other than ten columns, or an ID or a head makes no sense.
     """
@@ -125,29 +168,23 @@ def _sentence(sentence: Sentence, name: str, lines: Sequence[int]) -> UDSentence
     return UDSentence(tuple(tokens), tuple(words), comments, f"{name}:{lines[0]}")
 
 
-def check_tree(sentence: UDSentence) -> list[int]:
-    """Return the head of each word. Raise DataError unless they are a tree with one root.
+def check_heads(heads: Sequence[int], place: str) -> None:
+    """Raise DataError, which begins with the place, unless the heads of words are a tree with one root.
 
-    >>> check_tree(UDSentence((), (UDWord("No", head=2), UDWord("way", head=0))))
-    [2, 0]
+    >>> check_heads([2, 3, 1], "sentence 7")
+    Traceback (most recent call last):
+    ...
+    sapo.errors.DataError: sentence 7: the heads go in a circle (1 -> 2 -> 3 -> 1); a tree has none
     """
-    heads: list[int] = []
-    place = sentence.place or "sentence"
-    for at, word in enumerate(sentence.words, 1):
-        if word.head is None:
-            raise DataError(f"{place}: word {at} ({word.form[:40]!r}) has no HEAD; give each word one, 0 for the root")
-        if word.head > len(sentence.words):
-            raise DataError(f"{place}: the HEAD of word {at} is {word.head}, but there are {len(sentence.words)} words")
-        heads.append(word.head)
+    for at, head in enumerate(heads, 1):
+        if not 0 <= head <= len(heads):
+            raise DataError(f"{place}: the head of word {at} is {head}, but there are {len(heads)} words")
     roots = [at for at, head in enumerate(heads, 1) if head == 0]
     if len(roots) > 1:
-        raise DataError(f"{place}: words {roots[0]} and {roots[1]} both have HEAD 0; a tree has one root")
-    if cycle := find_cycle(heads):
+        raise DataError(f"{place}: words {roots[0]} and {roots[1]} both have the head 0; a tree has one root")
+    if cycle := find_cycle(heads):  # which there is if words have no root
         listed = " -> ".join(map(str, cycle[:6])) + (" -> ..." if len(cycle) > 6 else "")
         raise DataError(f"{place}: the heads go in a circle ({listed}); a tree has none")
-    if not roots:
-        raise DataError(f"{place}: no word has HEAD 0; a tree has one root")
-    return heads
 
 
 def find_cycle(heads: Sequence[int]) -> list[int]:
@@ -168,34 +205,6 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
                 cycle.append(heads[cycle[-1] - 1])
             return [*cycle, at]
     return []
-
-
-def to_conllu(sentences: Iterable[UDSentence]) -> str:
-    r"""Return sentences as CoNLL-U.
-
-    >>> to_conllu([UDSentence((UDToken("Go", 0, 1, space_after=False),), (UDWord("Go"),))])
-    '# text = Go\n1\tGo\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No\n\n'
-    """
-    return "".join(map(_written, sentences))
-
-
-def _written(sentence: UDSentence) -> str:
-    lines = [*sentence.comments, TEXT + " ".join(sentence.text.split())]
-    for token in sentence.tokens:
-        glued = NONE if token.space_after else GLUED
-        several = token.last - token.first > 1
-        if several:
-            lines.append("\t".join([f"{token.first + 1}-{token.last}", token.form, *[NONE] * 7, glued]))
-        for at in range(token.first, token.last):
-            word = sentence.words[at]
-            misc = word.misc if several else _with_glue(word.misc, token.space_after)
-            head = NONE if word.head is None else str(word.head)
-            fields = [str(at + 1), word.form, word.lemma, word.upos, word.xpos, word.feats, head, word.deprel]
-            lines.append("\t".join([*fields, NONE, misc]))
-    for line in lines:
-        if "\n" in line or "\r" in line:
-            raise DataError(f"{line[:40]!r} cannot be written to CoNLL-U: it has a line break")
-    return "\n".join(lines) + "\n\n"
 
 
 def _with_glue(misc: str, space_after: bool) -> str:

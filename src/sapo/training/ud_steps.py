@@ -7,17 +7,18 @@ A parser that was trained on gold tags would trust them too much.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from sapo.apps.ud.multiword import learn_multiword
-from sapo.apps.ud.pipeline import PipelineSteps, lemma_inputs, split_label, tag_words, tree_sentences
-from sapo.apps.ud.treebank import UDSentence, check_tree
+from sapo.corpus.treebank import UDSentence
 from sapo.errors import DataError
 from sapo.tagger.edits import EditItem
 from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import in_order
 from sapo.text.learning import learn_rules
+from sapo.text.multiword import learn_multiword
 from sapo.training.edits import train_edits
 from sapo.training.parser import Parser, Tree
+from sapo.training.plan import KnowledgeOptions
 from sapo.training.run import train
+from sapo.training.ud import PipelineSteps, lemma_inputs, split_label, tag_words, tree_sentences
 
 FOLDS = 5
 LARGE = 100_000  # words from which there are fewer folds: each then sees enough
@@ -34,21 +35,26 @@ def train_steps(
     seed: int,
     epochs: int | None,
     progress: Callable[[str], None] | None,
+    knowledge: KnowledgeOptions,
 ) -> PipelineSteps:
     """Train all steps. Raise SapoError if a tree or FEATS are wrong."""
     say = progress or (lambda line: None)
     trees, dev_trees = _trees(treebank), _trees(dev or ())
     words = [[word.form for word in sentence.words] for sentence in treebank]
     rules = learn_rules(([token.form for token in sentence.tokens], sentence.text) for sentence in treebank)
-    multiword = learn_multiword(treebank)
+    multiword = learn_multiword(
+        (token.form, one[token.first : token.last])
+        for sentence, one in zip(treebank, words, strict=True)
+        for token in sentence.tokens
+    )
     say(f"{len(treebank):,} sentences, {sum(map(len, words)):,} words")
 
     gold = [[word.upos for word in sentence.words] for sentence in treebank]
-    upos, found = _tagged("upos", list(zip(words, gold, strict=True)), seed, epochs, say)
+    upos, found = _tagged("upos", list(zip(words, gold, strict=True)), seed, epochs, say, knowledge)
 
     labels = [[f"{word.xpos} {_feats(word.feats, one)}" for word in one.words] for one in treebank]
     tokens = [list(zip(*pair, strict=True)) for pair in zip(words, found, strict=True)]
-    morphology, fine = _tagged("morphology", list(zip(tokens, labels, strict=True)), seed, epochs, say)
+    morphology, fine = _tagged("morphology", list(zip(tokens, labels, strict=True)), seed, epochs, say, knowledge)
 
     pairs = [[split_label(label) for label in one] for one in fine]
     xpos, feats = ([[pair[at] for pair in one] for one in pairs] for at in (0, 1))
@@ -73,7 +79,7 @@ def _trees(sentences: Sequence[UDSentence]) -> list[Tree]:
     if sentences and not any(word.head is not None for sentence in sentences for word in sentence.words):
         place = sentences[0].place or "the treebank"
         raise DataError(f"{place}: no word of this treebank has a HEAD; to learn tags only, use sapo train")
-    return [Tree(tuple(check_tree(one)), tuple(word.deprel for word in one.words)) for one in sentences]
+    return [Tree(tuple(one.heads), tuple(word.deprel for word in one.words)) for one in sentences]
 
 
 def _feats(feats: str, sentence: UDSentence) -> str:
@@ -84,19 +90,26 @@ def _feats(feats: str, sentence: UDSentence) -> str:
 
 
 def _tagged(
-    step: str, pairs: Sentences, seed: int, epochs: int | None, say: Callable[[str], None]
+    step: str,
+    pairs: Sentences,
+    seed: int,
+    epochs: int | None,
+    say: Callable[[str], None],
+    knowledge: KnowledgeOptions,
 ) -> tuple[Tagger, list[list[str]]]:
     """Train a tagger; return it, and the tags of its own training data by taggers that have not seen them."""
     say(step)
     most = epochs or EPOCHS[step]
-    tagger = train(pairs, template=TEMPLATES[step], epochs=most, seed=seed, calibrate=False)
+    tagger = train(pairs, template=TEMPLATES[step], epochs=most, seed=seed, calibrate=False, **knowledge)
     rate = tagger.model.record["settings"]["rate"]
     found: list[list[str]] = []
     folds = list(_folds(pairs))
     for number, (others, own) in enumerate(folds, 1):
         say(f"{step}, fold {number} of {len(folds)}")
         fold_epochs = min(most, FOLD_EPOCHS[step])
-        one = train(others, template=TEMPLATES[step], epochs=fold_epochs, rate=rate, seed=seed, calibrate=False)
+        one = train(
+            others, template=TEMPLATES[step], epochs=fold_epochs, rate=rate, seed=seed, calibrate=False, **knowledge
+        )
         found += one.tag_many([tokens for tokens, _ in own])
     return tagger, found or [list(tags) for _, tags in pairs]
 

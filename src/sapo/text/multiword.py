@@ -5,11 +5,10 @@ as 's -> " 's": replace the ending by words. A rule needs two different tokens, 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sapo.apps.ud.treebank import UDSentence
 from sapo.errors import ModelError
 
 LONGEST_ENDING = 10  # characters
@@ -70,17 +69,13 @@ class MultiwordRules:
         return cls(known, endings)
 
 
-def learn_multiword(sentences: Iterable[UDSentence]) -> MultiwordRules:
-    """Return the rules that split tokens most like these sentences."""
+def learn_multiword(tokens: Iterable[tuple[str, Sequence[str]]]) -> MultiwordRules:
+    """Return the rules that split tokens most like these, each of which has its words."""
     seen: dict[str, Counter[str]] = {}
-    for sentence in sentences:
-        for token in sentence.tokens:
-            words = [word.form.lower() for word in sentence.words[token.first : token.last]]
-            if len(words) == 1:
-                words = []
-            if any(" " in word or not word for word in words):
-                words = []
-            seen.setdefault(token.form.lower(), Counter())[" ".join(words)] += 1
+    for token, words in tokens:
+        split = " ".join(words).lower()
+        whole = len(words) == 1 or any(" " in word or not word for word in words)
+        seen.setdefault(token.lower(), Counter())["" if whole else split] += 1
     usual = {token: counts.most_common(1)[0][0] for token, counts in seen.items()}
     if not any(usual.values()):
         return MultiwordRules()

@@ -10,21 +10,32 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from sapo.apps.ud.multiword import MultiwordRules
-from sapo.apps.ud.treebank import NONE, UDSentence, UDToken, UDWord, plain_sentence, read_treebank, to_conllu
+from sapo.corpus.treebank import (
+    NONE,
+    UDDocument,
+    UDSentence,
+    UDToken,
+    UDWord,
+    plain_sentence,
+    raw_text,
+    read_treebank,
+)
 from sapo.errors import DataError, ModelError, SapoError
+from sapo.evaluate.conll18 import F1, score
 from sapo.tagger.arrayfile import load_arrays, save_arrays
 from sapo.tagger.edits import EditItem, EditModel
 from sapo.tagger.file import model_bytes, model_from_bytes
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import check_text
+from sapo.text.multiword import MultiwordRules
 from sapo.text.splitter import Splitter
 from sapo.text.tokens import Rules
 from sapo.training.parser import Parser, Tree, TreeSentence
+from sapo.training.plan import KnowledgeOptions
 
 FORMAT = 1
 KIND = "ud"
@@ -70,19 +81,22 @@ class UD:
         seed: int = 0,
         epochs: int | None = None,
         progress: Callable[[str], None] | None = None,
+        **knowledge: Unpack[KnowledgeOptions],
     ) -> "UD":
         """Train on a CoNLL-U file, or on sentences of `read_treebank`.
 
         With `dev`, the parser keeps the epoch that is best on it. `epochs` limits those of every step. `progress` gets
-        lines to show. Raises SapoError if the treebank has mistakes.
+        lines to show. UPOS, XPOS and FEATS are learned with `clusters`, `unlabeled`, `names` and `vectors`, as in
+        `sapo.train`. Raises SapoError if the treebank has mistakes.
         """
-        from sapo.apps.ud.training import train_steps  # to annotate needs none of it
+        from sapo.training.ud_steps import train_steps  # to annotate needs none of it
 
-        return cls(train_steps(_read(treebank), None if dev is None else _read(dev), seed, epochs, progress))
+        judged = None if dev is None else _read(dev)
+        return cls(train_steps(_read(treebank), judged, seed, epochs, progress, knowledge))
 
-    def __call__(self, text: str) -> list[UDSentence]:
+    def __call__(self, text: str) -> UDDocument:
         """Return the sentences of a text, with everything that the pipeline knows."""
-        return list(self.annotate(self.cut(check_text(text))))
+        return UDDocument(self.annotate(self.cut(check_text(text))))
 
     def cut(self, text: str) -> Iterator[UDSentence]:
         """Yield the sentences of a text with tokens and words, and nothing else."""
@@ -98,9 +112,9 @@ class UD:
                 words += map(UDWord, parts)
             yield UDSentence(tuple(tokens), tuple(words))
 
-    def tag_words(self, sentences: Iterable[Sequence[str]]) -> list[UDSentence]:
+    def tag_words(self, sentences: Iterable[Sequence[str]]) -> UDDocument:
         """Annotate sentences that are lists of words."""
-        return list(self.annotate(map(plain_sentence, sentences)))
+        return UDDocument(self.annotate(map(plain_sentence, sentences)))
 
     def annotate(self, sentences: Iterable[UDSentence]) -> Iterator[UDSentence]:
         """Yield sentences with the tags, lemmas and trees of the pipeline; their tokens and words stay."""
@@ -125,9 +139,13 @@ class UD:
             ]
             yield replace(sentence, words=tuple(made))
 
-    def to_conllu(self, text: str | Iterable[UDSentence]) -> str:
-        """Return a text, or sentences of the pipeline, as CoNLL-U."""
-        return to_conllu(self(text) if isinstance(text, str) else text)
+    def evaluate(self, treebank: str | Path | Iterable[UDSentence]) -> dict[str, dict[str, F1]]:
+        """Return the scores on a gold treebank from "raw text", and from "gold words", by the names of metrics."""
+        gold = _read(treebank)
+        return {
+            "raw text": score(gold, self(raw_text(gold))),
+            "gold words": score(gold, list(self.annotate(gold))),
+        }
 
     def save(self, path: str | Path) -> None:
         """Save the pipeline as one file, which `UD.load` reads."""
@@ -151,7 +169,11 @@ class UD:
     @classmethod
     def load(cls, path: str | Path) -> "UD":
         """Load a file of `save`. Raise SapoError if it is missing or damaged."""
-        header, arrays = load_arrays(path, WHAT)
+        return cls.of_parts(path, *load_arrays(path, WHAT))
+
+    @classmethod
+    def of_parts(cls, path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> "UD":
+        """Return the pipeline of the header and the arrays of a file. The path begins messages."""
         if header.get("kind") != KIND:
             raise ModelError(f"{path}: not {WHAT}, but another model of sapo; use sapo tag for a tagger")
         if header.get("format") != FORMAT:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sapo.apps.ud.pipeline import UD
-from sapo.apps.ud.treebank import UDSentence, UDWord, check_tree, raw_text
+from sapo.corpus.treebank import UDSentence, UDWord
 from sapo.errors import DataError
 
 CONTENT = frozenset((
@@ -148,14 +147,6 @@ def score(gold: Sequence[UDSentence], system: Sequence[UDSentence]) -> dict[str,
     }
 
 
-def evaluate(ud: UD, gold: Sequence[UDSentence]) -> dict[str, dict[str, F1]]:
-    """Return the scores of a pipeline from raw text, and with gold sentences, tokens and words."""
-    return {
-        "raw text": score(gold, ud(raw_text(gold))),
-        "gold words": score(gold, list(ud.annotate(gold))),
-    }
-
-
 def table(scores: dict[str, F1]) -> str:
     """Return the scores as a table: precision, recall, F1, and accuracy on aligned words, in percent."""
     lines = ["metric     | precision |  recall  |    F1    | aligned acc.", "-" * 58]
@@ -189,7 +180,7 @@ def _document(sentences: Sequence[UDSentence]) -> _Document:
     at = 0
     for sentence in sentences:
         first, begin = len(words), at
-        heads = check_tree(sentence) if any(word.head is not None for word in sentence.words) else None
+        heads = sentence.heads if any(word.head is not None for word in sentence.words) else None
         helpers: dict[int, list[int]] = {}
         for number, head in enumerate(heads or ()):
             if sentence.words[number].deprel.partition(":")[0] in FUNCTIONAL:

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from sapo.apps.ud.treebank import UDSentence, check_tree
+from sapo.corpus.treebank import UDSentence
 from sapo.errors import harmless
 
 LEVEL = 32  # pixels between arcs of different heights
@@ -19,13 +19,13 @@ STYLE = (
 def draw_text(sentence: UDSentence) -> str:
     """Return a tree as text: each word below its head and further right, with relation and UPOS.
 
-    >>> from sapo.apps.ud.treebank import UDWord
+    >>> from sapo.corpus.treebank import UDWord
     >>> words = UDWord("Dogs", upos="NOUN", head=2, deprel="nsubj"), UDWord("bark", upos="VERB", head=0, deprel="root")
     >>> print(draw_text(UDSentence((), words)), end="")
     ┌─ Dogs  nsubj  NOUN
     bark     root   VERB
     """
-    heads = check_tree(sentence)
+    heads = sentence.heads
     children: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, 1):
         children[head].append(word)
@@ -77,7 +77,7 @@ def _padded(text: str, width: int) -> str:
 
 def draw_svg(sentence: UDSentence) -> str:
     """Return a tree as SVG: words with UPOS below them, and an arc from each head to its dependents."""
-    heads = check_tree(sentence)
+    heads = sentence.heads
     widths = [LETTER * max(_width(word.form), _width(word.upos), _width(word.deprel)) for word in sentence.words]
     middles, at = [], float(GAP)
     for width in widths:
