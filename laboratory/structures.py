@@ -20,8 +20,8 @@ from laboratory.report.results import Curve, Mean
 from laboratory.report.styles import legend_order
 from laboratory.setup import Say
 from sapo import jit
-from sapo.apps.ud.treebank import UDSentence, read_treebank
 from sapo.cli.plots import Panel, Picture
+from sapo.corpus.treebank import UDSentence, read_treebank
 from sapo.jit.arrays import Floats, Longs, offsets_of
 from sapo.learn.settings import Settings
 from sapo.learn.structured import FlatWeights, GivenLists, PartStructure, learn_structure

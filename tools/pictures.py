@@ -172,7 +172,7 @@ def beam(words: Sequence[str], steps: Sequence[Sequence[tuple[int, str, str, flo
 
 def beam_of(room: str | Path) -> str:
     """Return the picture of a beam of four states, of a parser that has seen the sample treebank twice."""
-    from sapo.apps.ud.treebank import read_treebank
+    from sapo.corpus.treebank import read_treebank
     from sapo.search import transitions
     from sapo.search.trees import Tree, TreeSentence
     from sapo.training.parser import Parser, TreeStructure
