@@ -71,7 +71,7 @@ def test_a_word_may_have_blanks(tmp_path: Path) -> None:
         (b"2 3\nthe 1 2\n", ":2: expected a word and 3 numbers, found 2 numbers"),
         (b"the\n", ":1: expected a word and some numbers, found 0 numbers"),
         (b"the 1 2\n\xff\xfe 1 2\n", ":2: not UTF-8: byte 0xff at place 1 of the line"),
-        (b"\x40\0\0\0\0\0\0\0{\"vectors", ": begins as a safetensors file, but ends before its header does"),
+        (b'\x40\0\0\0\0\0\0\0{"vectors', ": begins as a safetensors file, but ends before its header does"),
         (binary(("the", [1, 2]))[:-6], ":1: announces 1 vectors of 2 numbers, but the file ends before that"),
         (binary(("the", [1, float("nan")])), ": vector 1, of 'the': a value is not a finite number"),
         (b"\x1f\x8bcut off", ": cannot be read"),
