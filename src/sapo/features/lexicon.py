@@ -68,7 +68,9 @@ class Lexicon:
         left = np.arange(len(words))
         for spelling in _SPELLINGS:
             found[left] = self._table.find([spelling(words[place]) for place in left.tolist()])
-            left = np.flatnonzero(found < 0)
+            # without a digit, the spellings after the first are the same; most unknown words have none
+            missing = np.flatnonzero(found < 0).tolist()
+            left = np.array([place for place in missing if _DIGIT.search(words[place])], np.int64)
             if not len(left):
                 break
         return found
