@@ -41,7 +41,7 @@ WAPITI_OUTSIDE = 4  # how far positions outside the sentence have names of their
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class StringWeights:
     """The weights of strings: those of string s are `codes` and `values` from offsets[s] up to offsets[s + 1]."""
 
     offsets: Longs  # [strings + 1]
@@ -57,8 +57,8 @@ class Contents:
     lines: list[str]  # templates
     columns: int
     strings: list[bytes]
-    nodes: Weights  # empty for strings without
-    edges: Weights
+    nodes: StringWeights  # empty for strings without
+    edges: StringWeights
     wapiti: bool
 
 
@@ -173,7 +173,7 @@ def _crfpp(
     sizes = np.where(edge, len(labels) ** 2, len(labels))
     if not (within(numbers, len(values)) and within(numbers + sizes, len(values) + 1)):
         raise ValueError("numbers of weights")
-    weights = list[Weights]()
+    weights = list[StringWeights]()
     for kind in (~edge, edge):
         # strings may share weights in a hostile file: then there would be more of them than the file has
         if int(sizes[kind].sum()) > len(values):
@@ -188,9 +188,9 @@ def _crfpp(
     return Contents(labels, lines, columns, strings, weights[0], weights[1], wapiti=False)
 
 
-def _weights(owners: Longs, codes: Longs, values: np.ndarray, strings: int) -> Weights:
+def _weights(owners: Longs, codes: Longs, values: np.ndarray, strings: int) -> StringWeights:
     with np.errstate(over="ignore"):  # numbers too large for single precision become infinite, and are rejected
-        return Weights(offsets_of(np.bincount(owners, minlength=strings)), codes, values.astype(np.float32))
+        return StringWeights(offsets_of(np.bincount(owners, minlength=strings)), codes, values.astype(np.float32))
 
 
 def _read_wapiti(data: bytes, path: str | Path) -> Contents:
@@ -414,7 +414,7 @@ class _Reader:
                 owners.append((strings[kept], max(form.times)))
         return (np.concatenate(keys), np.concatenate(groups)), owners
 
-    def _entries(self, weights: Weights, owners: list[tuple[Longs, int]]) -> tuple[Longs, Longs, Floats]:
+    def _entries(self, weights: StringWeights, owners: list[tuple[Longs, int]]) -> tuple[Longs, Longs, Floats]:
         """Return how many weights each feature has, their codes, and the weights."""
         strings = np.concatenate([np.empty(0, np.int64), *(some for some, _ in owners)])
         times = np.repeat([times for _, times in owners], [len(some) for some, _ in owners])
