@@ -7,7 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sapo.errors import SapoError
 from sapo.features import words
+from sapo.features.regex import Regex
 from sapo.features.words import WORD_FUNCTIONS, ColumnView
 
 ANY = st.text(st.characters(), max_size=12)  # lone surrogates too
@@ -155,3 +157,50 @@ def test_long_words_are_not_remembered() -> None:
     assert words.classes("é1" * 1000) == words.classes("é1")
     after = words._without_runs.cache_info().currsize, words._classes.cache_info().currsize
     assert (after[0], after[1]) <= (before[0], before[1] + 1)
+
+
+def first_match(regex: Regex, word: bytes) -> bytes | None:
+    """Return what Wapiti's matcher finds: try all ways in its order."""
+
+    def rest(item: int, at: int) -> int | None:
+        if item == len(regex.items):
+            return at if at == len(word) or not regex.at_end else None
+        letters, quantifier = regex.items[item]
+        fits = at < len(word) and word[at] in letters
+        if quantifier == ord("*"):
+            end = rest(item + 1, at)
+            return rest(item, at + 1) if end is None and fits else end
+        end = rest(item + 1, at + 1) if fits else None
+        return rest(item + 1, at) if end is None and quantifier == ord("?") else end
+
+    for start in range(1 if regex.at_start else len(word) + 1):
+        if (end := rest(0, start)) is not None:
+            return word[start:end]
+    return None
+
+
+ITEMS = st.tuples(
+    st.sampled_from(["a", "b", ".", r"\u", r"\L", r"\d", r"\p", r"\.", "é"]), st.sampled_from(["", "?", "*"])
+)
+
+
+@given(st.booleans(), st.lists(ITEMS, max_size=6), st.booleans(), st.text("abAé1-.", max_size=9))
+def test_a_regex_finds_what_trying_all_ways_finds(
+    start: bool, items: list[tuple[str, str]], end: bool, word: str
+) -> None:
+    regex = Regex("^" * start + "".join(map("".join, items)) + "$" * end)
+    right = first_match(regex, word.encode())
+    found = regex.quick(word.encode())
+    assert (None if found is None else found[0]) == regex.find_in_table(word.encode()) == right
+    assert regex.find(word) == (None if right is None else right.decode("utf-8", "surrogateescape"))
+
+
+def test_a_regex_with_very_many_ways_to_match_is_quick() -> None:
+    assert Regex(".?" * 60 + "x").find("a" * 1000) is None
+    assert Regex(".*" * 60 + "x$").find("a" * 1000 + "x") == "a" * 1000 + "x"
+
+
+@pytest.mark.parametrize("text", ["*", "a**", "a?*", "\\", "a\\", "." * 201])
+def test_a_regex_that_cannot_be_read_is_an_error(text: str) -> None:
+    with pytest.raises(SapoError, match="regular expression"):
+        Regex(text)
