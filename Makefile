@@ -6,7 +6,7 @@ DONE := $(VENV)/.installed
 # What the tests of networks are run with; `make NETWORKS= test` leaves them out.
 NETWORKS ?= torch==2.13.0 transformers
 # Tables and annotations of others, which their tests read and write; `make EXCHANGE= test` leaves them out.
-EXCHANGE ?= datasets huggingface_hub pandas polars pyarrow python-crfsuite spacy
+EXCHANGE ?= datasets huggingface_hub pandas polars pyarrow python-crfsuite spacy usaddress
 # What `sapo serve` and `teach` and their tests need; `make SERVE= test` leaves them out.
 SERVE ?= dkpro-cassis httptools msgspec schemathesis uvicorn
 # What drives Chromium in the tests of the page of `sapo teach`; `make BROWSER= test` leaves it out.

@@ -23,7 +23,7 @@ PACKAGES = [*WITH_TESTS, "ingredient-parser-nlp==2.6.0", "parserator", "pytest",
 USADDRESS = {
     "simple_address_patterns": "multi_word_state_addresses",
     "labeled": "labeled",
-    "synthetic_osm_data": "synthetic_osm_data_xml",
+    "synthetic_osm_data": "us50_messiest_manual_label",  # its own has 16,000 addresses
     "us50_test_tagged": "us50_train_tagged",
 }
 DATA = {f"measure_performance/test_data/{name}.xml": f"training/{own}.xml" for name, own in USADDRESS.items()}

@@ -1,6 +1,9 @@
 """The names of python-crfsuite: train, tag, and the same numbers where it is installed."""
 
 import gc
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,12 @@ X = [
     [["word:a", "title"], {"word": {"lower": "cat"}}],
     [{"word": "rain"}, {"seen": ["x", "y"]}],
 ]
+PARSE = """
+import usaddress
+print(usaddress.TAGGER.__class__.__module__)
+for text in ("123 Main St. Suite 100 Chicago, IL", "Robie House, 5757 South Woodlawn Avenue, Chicago", "PO Box 5"):
+    print(usaddress.parse(text))
+"""
 Y = [["DT", "NN", "VB"], ["DT", "NN"], ["NN", "VB"]]
 
 
@@ -203,3 +212,24 @@ def test_an_averaged_perceptron_makes_all_its_passes(tmp_path: Path) -> None:
     trainer = pycrfsuite.Trainer("ap", {"max_iterations": 40}, verbose=False)
     trained(pycrfsuite, tmp_path / "m.sapo", trainer)
     assert trainer.logparser.last_iteration["num"] == 40
+
+
+def test_usaddress_parses_the_same_if_only_the_import_differs(tmp_path: Path) -> None:
+    """`make test-clients` does more of this."""
+    pytest.importorskip("usaddress")
+    (tmp_path / "pycrfsuite.py").write_text(
+        "import sys\nimport sapo.compat.pycrfsuite as ours\nsys.modules[__name__] = ours\n"
+    )
+    known = os.environ.get("PYTHONPATH", "")
+    (theirs, *parses), (ours, *same) = (
+        subprocess.run(
+            [sys.executable, "-c", PARSE],
+            env=os.environ | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        for path in (known, f"{tmp_path}{os.pathsep}{known}")
+    )
+    assert (theirs, ours) == ("pycrfsuite._pycrfsuite", "sapo.sklearn.pycrfsuite")
+    assert same == parses

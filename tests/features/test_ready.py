@@ -215,3 +215,20 @@ def test_threads_share_an_encoder() -> None:
     expected = [ready.FeatureEncoder(encoder.names).encode(one).rows.tolist() for one in many]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(lambda one: encoder.encode(one).rows.tolist(), many)) == expected
+
+
+@given(
+    st.lists(
+        st.recursive(
+            st.dictionaries(st.sampled_from("abc"), st.booleans() | st.sampled_from(["x", "y:z", 0.5, -2.0, 1])),
+            lambda inner: st.dictionaries(st.sampled_from("abc"), inner | st.sampled_from(["x", 0.5, ["p", "q"]])),
+            max_leaves=6,
+        ),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_dictionaries_in_dictionaries_have_the_features_of_their_pairs(tokens: list[dict[str, Any]]) -> None:
+    encoder, corpus = build_feature_encoder([tokens], gold([tokens]))
+    pairs = [{name: value for name, value in ready.feature_pairs(token, "here") if value} for token in tokens]
+    assert features(encoder, corpus) == pairs

@@ -80,7 +80,7 @@ class Entries:
                     else:
                         raise _OtherFormError
                 except (_OtherFormError, TypeError):  # a TypeError is a value that cannot be looked up, such as a list
-                    found = self._other(token, place(number, position))
+                    found = self._nested(token) or self._other(token, place(number, position))
                 numbers += found
                 per_token.append(len(found))
             per_sentence.append(len(sentence))
@@ -98,6 +98,13 @@ class Entries:
         self.taken += len(self.names)
         self.names, self.values = [], []
         return new
+
+    def _nested(self, token: Token) -> list[int]:
+        """Return the entries of a dictionary of dictionaries and values; an empty list for any other token."""
+        try:
+            return self._by_key.nested(token) if isinstance(token, dict) else []
+        except (_OtherFormError, TypeError):
+            return []
 
     def _other(self, token: Token, place: str) -> list[int]:
         pairs = feature_pairs(token, place)
@@ -118,15 +125,28 @@ class _Plain(dict[str, int]):
 
 
 class _ByKey(dict[str, "_OfKey"]):
-    """The entries of each key of dictionaries."""
+    """The entries of each key of dictionaries, whose names begin with `prefix`."""
 
-    def __init__(self, entries: Entries) -> None:
-        self._entries = entries
+    def __init__(self, entries: Entries, prefix: str = "") -> None:
+        self._entries, self._prefix = entries, prefix
 
     def __missing__(self, key: Any) -> "_OfKey":
         if not isinstance(key, str):
             raise _OtherFormError
-        found = self[key] = _OfKey(self._entries, "".join([key]))
+        found = self[key] = _OfKey(self._entries, "".join([self._prefix, key]))
+        return found
+
+    def nested(self, token: dict[Any, Any]) -> list[int]:
+        """Return the entries of a dictionary whose values may be dictionaries."""
+        found: list[int] = []
+        for key, value in token.items():
+            own = self[key]
+            if isinstance(value, dict):
+                if own.inner is None:
+                    own.inner = _ByKey(self._entries, f"{own.key}:")
+                found += own.inner.nested(value)
+            else:
+                found.append(own[value])
         return found
 
 
@@ -134,13 +154,14 @@ class _OfKey(dict[Any, int]):
     """The entries of one key, by value. True, 1 and 1.0 are equal, and mean the same."""
 
     def __init__(self, entries: Entries, key: str) -> None:
-        self._entries, self._key = entries, key
+        self._entries, self.key = entries, key
+        self.inner: _ByKey | None = None  # of values that are dictionaries
 
     def __missing__(self, value: Any) -> int:
         if isinstance(value, str):
-            number = self._entries.new(f"{self._key}:{''.join([value])}", 1.0)
+            number = self._entries.new(f"{self.key}:{''.join([value])}", 1.0)
         elif isinstance(value, float | int | np.floating | np.integer | np.bool_) and -LARGEST <= value <= LARGEST:
-            number = self._entries.new(self._key, float(value))
+            number = self._entries.new(self.key, float(value))
             if value not in (0, 1):
                 return number  # real numbers are seldom repeated: remembering them only costs memory
         else:
