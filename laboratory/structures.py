@@ -236,7 +236,7 @@ def table(runs: Sequence[StructureRun]) -> str:
     tasks = list(dict.fromkeys((run.task, run.metric) for run in runs))
     lines = ["| | " + " | ".join(f"{name}, {metric} | s a pass" for name, metric in tasks) + " |"]
     lines.append("|---" + "|--:" * (2 * len(tasks)) + "|")
-    for system in dict.fromkeys(run.system for run in runs):
+    for system in (name for name in LEARNERS if any(run.system == name for run in runs)):
         cells = []
         for name, _ in tasks:
             some = [run for run in runs if (run.task, run.system) == (name, system)]

@@ -18,7 +18,7 @@ def structures_command(output: Path, small: bool) -> None:
     python -m laboratory structures -o structures
 
     Prints a table, and writes structures.json, and the figure as SVG and PNG. SAPO_DATA must have zoo/ud-greek-gdt and
-    zoo/bionlp13cg. Takes about ten minutes of processor time.
+    zoo/bionlp13cg. Takes about four minutes of processor time.
     """
     from laboratory.setup import data_directory
     from laboratory.structures import PASSES, SEEDS, picture, run_all, table, tasks_of
