@@ -60,6 +60,17 @@ def test_the_text_is_that_of_the_treebank(gold: list[UDSentence]) -> None:
     assert raw_text(gold) == " ".join(lines[:6]) + "\n\n" + " ".join(lines[6:]) + "\n"
 
 
+def test_blanks_are_those_of_the_text_where_misc_does_not_say(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(TREEBANK.replace("SpaceAfter=No", "_"), "utf-8")
+    assert UDDocument(read_treebank(path)).to_conllu().count("SpaceAfter=No") > 0
+    assert [one.text for one in read_treebank(path)] == [
+        line.removeprefix("# text = ") for line in TREEBANK.splitlines() if line.startswith("# text")
+    ]
+    path.write_text(TREEBANK.replace("SpaceAfter=No", "_").replace("# text = ", "# text = Other "), "utf-8")
+    assert all(token.space_after for one in read_treebank(path) for token in one.tokens)
+
+
 def test_empty_nodes_are_skipped(tmp_path: Path) -> None:
     row = "{}\tGo\tgo\tVERB\t_\t_\t{}\t{}\t_\t_\n"
     path = tmp_path / "a.conllu"

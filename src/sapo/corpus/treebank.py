@@ -6,7 +6,7 @@ head. Empty nodes (8.1) and enhanced dependencies are skipped, as in the CoNLL 2
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sapo.corpus.blocks import Sentence
@@ -164,8 +164,32 @@ def _sentence(sentence: Sentence, name: str, lines: Sequence[int]) -> UDSentence
         last, form, misc = ranges.get(at, (at + 1, words[at].form, words[at].misc))
         tokens.append(UDToken(form, at, last, space_after=GLUED not in misc.split("|")))
         at = last
+    # a treebank without SpaceAfter=No may still have its text
+    given = next((note.removeprefix(TEXT) for _, note in sentence.notes if note.startswith(TEXT)), "")
+    if spaces := _spaces(given, [token.form for token in tokens]):
+        tokens = [
+            replace(one, space_after=one.space_after and space) for one, space in zip(tokens, spaces, strict=True)
+        ]
     comments = tuple(note for _, note in sentence.notes if note.startswith("#") and not note.startswith(TEXT))
     return UDSentence(tuple(tokens), tuple(words), comments, f"{name}:{lines[0]}")
+
+
+def _spaces(text: str, forms: Iterable[str]) -> list[bool]:
+    """Return whether a blank follows each token in the text, or [] if the tokens are not those of the text.
+
+    >>> _spaces("Go on!", ["Go", "on", "!"]), _spaces("Go on!", ["Go", "off", "!"])
+    ([True, False, True], [])
+    """
+    spaces, at = [], 0
+    for form in forms:
+        if not text.startswith(form, at):
+            return []
+        end = at + len(form)
+        at = end
+        while at < len(text) and text[at].isspace():
+            at += 1
+        spaces.append(at > end or end == len(text))
+    return spaces if at == len(text) else []
 
 
 def check_heads(heads: Sequence[int], place: str) -> None:
