@@ -81,7 +81,7 @@ class Side:
         path = os.pathsep.join(map(str, self.modules))
         environment = os.environ | {"PYTHONPATH": path, "NLTK_DATA": str(self.room.parent / "nltk")}
         done = subprocess.run([PYTHON, *command], cwd=root, env=environment, text=True, capture_output=True)
-        if done.returncode > 1:  # 1 means that tests failed
+        if done.returncode > ("pytest" in command):  # 1 means that tests failed
             sys.exit(f"{' '.join(map(str, command))}:\n{(done.stdout + done.stderr)[-3000:]}")
         return done.stdout
 
