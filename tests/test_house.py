@@ -13,14 +13,14 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 236,
-    "lines": 55982,
+    "files": 237,
+    "lines": 57300,
     "files under 60 lines": 4,
     "modules with one importer": 40,
     "class names used twice": 5,
     "functions with **x: Any": 11,
     "docstrings 'X in, Y out'": 0,
-    "names of sapo.__all__": 17,
+    "names of sapo.__all__": 18,
     "public names of Tagger": 18,
     "options of sapo train": 34,
     "arguments of SequenceLabeler": 21,
