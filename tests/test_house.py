@@ -13,10 +13,10 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 237,
+    "files": 240,
     "lines": 57300,
-    "files under 60 lines": 4,
-    "modules with one importer": 40,
+    "files under 60 lines": 5,
+    "modules with one importer": 41,
     "class names used twice": 5,
     "functions with **x: Any": 11,
     "docstrings 'X in, Y out'": 0,

@@ -233,3 +233,11 @@ def test_usaddress_parses_the_same_if_only_the_import_differs(tmp_path: Path) ->
     )
     assert (theirs, ours) == ("pycrfsuite._pycrfsuite", "sapo.sklearn.pycrfsuite")
     assert same == parses
+
+
+def test_programs_that_only_tag_do_not_wait_for_scikit_learn() -> None:
+    code = "import sys, sapo.compat.pycrfsuite, sapo.compat.metrics; print('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    code = "import sys, sapo.compat; print(sapo.compat.CRF.__name__, sapo.compat.estimator.__name__)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found == "CRF sapo.compat.estimator\n"

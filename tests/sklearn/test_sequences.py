@@ -8,7 +8,7 @@ import pytest
 
 from sapo import SequenceLabeler
 from sapo.errors import SapoError
-from sapo.sklearn.estimator import plain_sequences
+from sapo.sklearn.sequences import plain_sequences
 
 WORDS = [["a", "dog"], ["the", "cat", "sees"]]
 LABELS = [["DT", "NN"], ["DT", "NN", "VB"]]

@@ -6,36 +6,26 @@ warning names the arguments that have no meaning there (`unused`).
 
 import math
 import shutil
-import sys
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TextIO
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from sapo.errors import DataError, OptionError
+from sapo.errors import OptionError
 from sapo.jit.arrays import Ints
 from sapo.learn.batch_crf import CRF_LBFGS, BatchOptions
 from sapo.learn.lbfgs import dot
 from sapo.learn.records import DevSet, Observer, PassRecord, State
 from sapo.learn.settings import Settings
-from sapo.search.lattice import Parameters
-from sapo.search.marginals import Distribution
-from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
+from sapo.sklearn.crfsuite import CrfsuiteTagger, decoded, state_weights, transition_weights
+from sapo.sklearn.estimator import FittedLabeler
 from sapo.sklearn.metrics import flat_accuracy_score
-from sapo.tagger.decoding import (
-    best_tags,
-    encoded_sentence,
-    label_names,
-    sentence_distribution,
-    shown_marginal,
-    tagging_probability,
-)
+from sapo.sklearn.sequences import Label, LabeledSequences, feature_sequences
 from sapo.tagger.file import model_bytes
 from sapo.tagger.tagger import Tagger
 from sapo.training.plan import LabelOptions, Plan, make_plan
@@ -217,126 +207,6 @@ def _dev_entry(dev: DevSet, tags: Ints) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """The contents of a model. Numbers of labels and attributes, and in the header, are strings, as in pycrfsuite."""
-
-    header: dict[str, str]
-    labels: dict[Label, str]
-    attributes: dict[str, str]
-    transitions: dict[tuple[Label, Label], float]
-    state_features: dict[tuple[str, Label], float]
-
-
-class CrfsuiteTagger:
-    """The methods of `pycrfsuite.Tagger`. `tagger` is the `sapo.Tagger` inside."""
-
-    def __init__(
-        self,
-        tagger: Tagger,
-        prepare: Callable[[Any], list[list[Any]]],
-        to_labels: Callable[[Sequence[str]], list[Label]],
-    ) -> None:
-        self.tagger = tagger
-        self._prepare, self._to_labels = prepare, to_labels
-        self._places = {label: place for place, label in enumerate(self.labels())}
-        self.set([])
-
-    def set(self, xseq: Any) -> None:
-        """Choose the sequence for `tag`, `probability` and `marginal`, which is encoded and summed over only once."""
-        self._corpus = encoded_sentence(self.tagger.model, self._prepare([xseq])[0])
-        self._sums: Distribution | None = None
-        self._marginals: list[list[float]] = []
-
-    def tag(self, xseq: Any = None) -> list[Label]:
-        """Return the labels of a sequence, or of the one that was set."""
-        if xseq is not None:
-            self.set(xseq)
-        model = self.tagger.model
-        return self._to_labels(label_names(model, best_tags(model, self._corpus)))
-
-    def probability(self, yseq: Sequence[Label]) -> float:
-        """Return the probability of these labels for the sequence that was set or tagged last."""
-        tokens = self._corpus.tokens
-        if len(yseq) != tokens:
-            raise DataError(f"there are {len(yseq)} labels for {tokens} tokens; give one for each")
-        path = [self._place(label) for label in yseq]
-        if self.tagger.model.shown:  # several learned labels may be shown as one
-            return tagging_probability(
-                self.tagger.model, self._corpus, 0, [self.tagger.labels[place] for place in path]
-            )
-        return self._distribution().probability(path) if tokens else 1.0
-
-    def marginal(self, y: Label, pos: int) -> float:
-        """Return the probability of a label at a position of the sequence that was set or tagged last."""
-        tokens = self._corpus.tokens
-        if not 0 <= pos < tokens:
-            raise DataError(f"position {pos} is outside the sequence, which has {tokens} tokens")
-        if not self._marginals:
-            self._marginals = shown_marginal(self.tagger.model, self._distribution().marginal).tolist()
-        return self._marginals[pos][self._place(y)]
-
-    def _distribution(self) -> Distribution:
-        if self._sums is None:
-            self._sums = sentence_distribution(self.tagger.model, self._corpus, 0, exact=True)
-        return self._sums
-
-    def labels(self) -> list[Label]:
-        """Return all labels."""
-        return self._to_labels(self.tagger.labels)
-
-    def info(self) -> ModelInfo:
-        """Return the contents of the model."""
-        labels, names = self.labels(), self._names()
-        parameters = self.tagger.model.parameters
-        header = {
-            "size": str(len(model_bytes(self.tagger.model))),
-            "type": "FOMC",
-            "num_features": str(parameters.nonzero),
-            "num_labels": str(len(labels)),
-            "num_attrs": str(len(names)),
-        }
-        return ModelInfo(
-            header,
-            {label: str(number) for number, label in enumerate(labels)},
-            {name: str(number) for number, name in enumerate(names)},
-            transition_weights(parameters, labels),
-            state_weights(parameters, names, labels),
-        )
-
-    def dump(self, filename: str | Path | None = None) -> None:
-        """Write the contents of the model as text, to a file or to standard output."""
-        if filename is None:
-            self._write(sys.stdout)
-            return
-        with Path(filename).open("w", encoding="utf-8") as file:
-            self._write(file)
-
-    def _write(self, file: TextIO) -> None:
-        info = self.info()
-        parts = {
-            "FILEHEADER": [f"  {name}: {value}" for name, value in info.header.items()],
-            "LABELS": [f"{number:>7}: {label}" for label, number in info.labels.items()],
-            "ATTRIBUTES": [f"{number:>7}: {name}" for name, number in info.attributes.items()],
-            "TRANSITIONS": [f"  (1) {p} --> {y}: {value:.6f}" for (p, y), value in info.transitions.items()],
-            "STATE_FEATURES": [
-                f"  (0) {name} --> {y}: {value:.6f}" for (name, y), value in info.state_features.items()
-            ],
-        }
-        for title, lines in parts.items():
-            file.write("\n".join([f"{title} = {{", *lines, "}\n\n"]))
-
-    def _names(self) -> list[str]:
-        encoder = self.tagger.model.encoder
-        return encoder.feature_names(range(encoder.features))
-
-    def _place(self, label: Label) -> int:
-        place = self._places.get(_decoded(label))
-        if place is None:
-            raise OptionError(f"unknown label {label!r}; known: {', '.join(map(str, self._places))}")
-        return place
-
-
 class ModelFile:
     """The model file of a CRF. A temporary one is written when it is asked for, and removed with this object."""
 
@@ -349,22 +219,6 @@ class ModelFile:
             tagger.save(self.name)
             if not keep:
                 weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
-
-
-def state_weights(parameters: Parameters, names: Sequence[str], labels: Sequence[Label]) -> dict[Any, float]:
-    """Return the weights that are not 0, by feature and label."""
-    counts, columns, values = parameters.rows.entries()
-    rows = np.repeat(np.arange(len(counts)), counts)
-    return {
-        (names[row], labels[column]): value
-        for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True)
-    }
-
-
-def transition_weights(parameters: Parameters, labels: Sequence[Label]) -> dict[Any, float]:
-    """Return the transition weights that are not 0, by label and next label."""
-    edges = parameters.edges
-    return {(labels[p], labels[y]): float(edges[p, y]) for p, y in np.argwhere(edges).tolist()}
 
 
 class CRF(FittedLabeler):
@@ -566,7 +420,7 @@ class CRF(FittedLabeler):
         if isinstance(X, list | tuple) and isinstance(y, list | tuple) and len(X) == len(y):
             # CRFsuite accepts empty sequences, which say nothing, and bytes as labels
             both = [(tokens, tags) for tokens, tags in zip(X, y, strict=True) if len(tokens) or len(tags)]
-            X, y = [tokens for tokens, _ in both], [[_decoded(tag) for tag in tags] for _, tags in both]
+            X, y = [tokens for tokens, _ in both], [[decoded(tag) for tag in tags] for _, tags in both]
         pairs, kind = super()._pairs(X, y, names)
         return list(
             zip(feature_sequences([tokens for tokens, _ in pairs]), [tags for _, tags in pairs], strict=True)
@@ -574,18 +428,6 @@ class CRF(FittedLabeler):
 
     def _tokens(self, X: Any) -> list[list[Any]]:
         return feature_sequences(super()._tokens(X))
-
-
-def feature_sequences(sequences: list[list[Any]]) -> list[list[Any]]:
-    """Return tokens as lists or dictionaries; CRFsuite also accepts tuples and sets of feature names."""
-    if any(isinstance(tokens[0], tuple | set | frozenset) for tokens in sequences if tokens):
-        return [[token if isinstance(token, dict | str) else sorted(token) for token in tokens] for tokens in sequences]
-    return sequences
-
-
-def _decoded(label: Any) -> Any:
-    """Return a label that is bytes as a string."""
-    return label.decode("utf-8") if isinstance(label, bytes) else label
 
 
 def _like_numpy(sequences: Any) -> Any:

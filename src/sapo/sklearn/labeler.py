@@ -10,7 +10,8 @@ import numpy as np
 from sapo.errors import DataError, OptionError
 from sapo.learn.samples import BALANCED, counted_samples
 from sapo.learn.settings import AUTO, Settings
-from sapo.sklearn.estimator import FittedLabeler, Label, LabeledSequences
+from sapo.sklearn.estimator import FittedLabeler
+from sapo.sklearn.sequences import Label, LabeledSequences
 from sapo.tagger.tagger import Tagger
 from sapo.training.plan import ClusterSource, Names, make_plan
 from sapo.training.update import Trainer

@@ -8,14 +8,17 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sapo.errors import DataError, ModelError, OptionError, SapoError
 from sapo.features.ready import feature_pairs
-from sapo.sklearn.crf import CRF, CrfsuiteTagger, ModelInfo, TrainingLog, feature_sequences
-from sapo.sklearn.estimator import Label, token_sequences
+from sapo.sklearn.crfsuite import CrfsuiteTagger, ModelInfo
+from sapo.sklearn.sequences import Label, feature_sequences, token_sequences
 from sapo.tagger.file import model_from_bytes
 from sapo.tagger.tagger import Tagger as SapoTagger
+
+if TYPE_CHECKING:
+    from sapo.sklearn.crf import CRF, TrainingLog
 
 CRFSUITE_VERSION = "0.12.2"  # whose names and defaults these are
 CRFSuiteError = SapoError
@@ -187,7 +190,7 @@ class BaseTrainer:
     """
 
     verbose = True
-    logparser: TrainingLog | None = None  # has iterations, last_iteration and log
+    logparser: "TrainingLog | None" = None  # has iterations, last_iteration and log
     _data: list[tuple[list[Any], Sequence[Any], int]]
 
     def __new__(cls, *_arguments: object, **_named: object) -> Self:
@@ -270,9 +273,8 @@ class BaseTrainer:
         if not any(tokens for tokens, _ in train):  # CRFsuite writes a model without labels
             warnings.warn("there are no sequences to train on, so no model was written", stacklevel=2)
             return
-        crf = _ListeningCRF(self._algorithm)
+        crf = _listening_crf(self)
         crf.set_params(**{_ARGUMENTS.get(name, name.replace(".", "_")): value for name, value in self._given.items()})
-        crf.trainer = self
         X_dev, y_dev = ([tokens for tokens, _ in dev], [labels for _, labels in dev]) if dev else (None, None)
         crf.fit([tokens for tokens, _ in train], [labels for _, labels in train], X_dev, y_dev)
         self.logparser = crf.training_log_
@@ -307,17 +309,18 @@ class BaseTrainer:
             self.message(line)
 
 
-class _ListeningCRF(CRF):
-    """A CRF that calls the methods of a trainer."""
+def _listening_crf(trainer: BaseTrainer) -> "CRF":
+    """Return a CRF that calls the methods of a trainer."""
+    from sapo.sklearn.crf import CRF, TrainingLog  # which import scikit-learn, and programs that only tag need not wait
 
-    trainer: BaseTrainer
+    class ListeningCRF(CRF):
+        def _begin_log(self, sentences: int) -> TrainingLog:
+            trainer.logparser = log = TrainingLog(sentences, trainer.on_iteration)
+            settings = "".join(f"{name}: {value}\n" for name, value in trainer.get_params().items())
+            trainer.on_start(f"Training {self.algorithm} on {sentences} sequences\ntype: CRF1d\n{settings}")
+            return log
 
-    def _begin_log(self, sentences: int) -> TrainingLog:
-        trainer = self.trainer
-        trainer.logparser = log = TrainingLog(sentences, trainer.on_iteration)
-        settings = "".join(f"{name}: {value}\n" for name, value in trainer.get_params().items())
-        trainer.on_start(f"Training {self.algorithm} on {sentences} sequences\ntype: CRF1d\n{settings}")
-        return log
+    return ListeningCRF(trainer._algorithm)
 
 
 class Trainer(BaseTrainer):
