@@ -91,6 +91,7 @@ class Teacher:
             "name": "sample",
             "kind": self.kind,
             "labels": self.labels,
+            "lists": [],
             "people": sorted({person for people in self.accepted.values() for person in people}),
             "orders": ["least-sure", "different", "random", "in-order"],
             "formats": ["columns", "jsonl"],
