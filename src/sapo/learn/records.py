@@ -172,7 +172,8 @@ class State:
     history: list[PassRecord] = field(default_factory=list)
     best: Any = None  # the best pass on the dev set, as returned by `Learned.keep`
     best_epoch: int = 0
-    on_dev: "tuple[DevSet, Ints] | None" = None  # the dev set, and its tags after the last pass
+    # the dev set and its tags after the last pass, for observers; a resumed run begins without
+    on_dev: "tuple[DevSet, Ints] | None" = field(default=None, compare=False, repr=False)
 
     @property
     def epoch(self) -> int:

@@ -87,7 +87,7 @@ tags:
 
 # {name.rpartition("/")[2]}
 
-A tagger made with sapo: one file without code. Install it with `pip install 'sapo-nlp[hub]'`.
+A tagger made with sapo: one file without code. To use it: {pip_install("hub")}.
 
 | | |
 |---|---|

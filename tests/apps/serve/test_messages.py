@@ -152,7 +152,7 @@ def test_what_there_is_not_is_refused(client: Any) -> None:
 def test_health_and_models_are_described(client: Any, originals: Path) -> None:
     assert client.get("/health").json == {"status": "ok"}
     assert client.get("/ready").json == {"ready": True, "problems": {}}
-    assert [one["name"] for one in client.get("/models").json["models"]] == ["place", "chunk", "ready"]
+    assert [one["name"] for one in client.get("/models").json["models"]] == ["place", "chunk", "ready", "tree"]
     found = client.get("/models/chunk")
     assert found.json["columns"] == ["word", "pos"]
     assert found.json["marks_spans"]
