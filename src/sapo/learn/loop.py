@@ -14,6 +14,7 @@ from them. This is exactly the total variation between the P_k of n and those of
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from sapo.learn.records import (
     prefer_last,
     reason_to_stop,
 )
-from sapo.learn.samples import Corpus, chunks_of, prepare, sample_of
+from sapo.learn.samples import Corpus, Counts, chunks_of, counts_of, prepare, sample_of
 from sapo.learn.settings import AUTO, Settings
 from sapo.learn.update import Rates
 from sapo.learn.weights import Parts, Weights
@@ -166,12 +167,13 @@ def learn(
     weights: Learned = state.weights
     if not weights.own_rules:
         settings.shrink_of(corpus.sentences)  # raises if L2 would flip the sign of the weights
+    one_pass = passes or partial(run_pass, counts=counts_of(corpus, settings))
     try:
         while not (reason := reason_to_stop(state, settings, dev)):
             started = jit.clock()
             current = replace(settings, n=n_of_pass(corpus, settings, state))
             choosing = jit.clock() - started
-            done = (passes or run_pass)(learner, corpus, current, weights, state.epoch + 1, observers=observers)
+            done = one_pass(learner, corpus, current, weights, state.epoch + 1, observers=observers)
             record = make_record(done, corpus, current, weights)
             record = replace(record, seconds=record.seconds + choosing)
             if dev is not None:
@@ -224,10 +226,12 @@ def run_pass(
     epoch: int,
     *,
     observers: Sequence[Observer] = (),
+    counts: Counts | None = None,
 ) -> PassCounts:
     """Learn from every sentence once, and return what was counted.
 
-    Work that grows with the number of weights, not of sentences, is left to `make_record`.
+    Work that grows with the number of weights, not of sentences, is left to `make_record`. `counts` says how often each
+    feature of a corpus in memory occurs, which is counted otherwise.
     """
     if settings.average and epoch == settings.averaged_from:
         weights.begin_average()
@@ -237,7 +241,7 @@ def run_pass(
     seconds = 0.0
     started = jit.clock()
     for chunk in chunks_of(corpus, settings, epoch):
-        part = prepare(chunk, settings, getattr(weights, "bans", None), epoch)
+        part = prepare(chunk, settings, getattr(weights, "bans", None), epoch, counts)
         sentences, learned = len(chunk.order), 0
         for samples in learner(weights, part.corpus, part.order, rate, settings, totals):
             seconds += jit.clock() - started

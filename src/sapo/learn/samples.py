@@ -293,13 +293,14 @@ class Chunk:
     counts: Counts | None = None  # how often each feature occurs in the whole; None if this is the whole
 
 
-def prepare(chunk: Chunk, settings: Settings, bans: Floats | None, epoch: int) -> Chunk:
+def prepare(chunk: Chunk, settings: Settings, bans: Floats | None, epoch: int, counts: Counts | None = None) -> Chunk:
     """Return the samples of a chunk as a pass learns from them, in their order: some features are hidden, and
-    sentences are cut into pieces.
+    sentences are cut into pieces. `counts` are those of a corpus in memory, if they are known.
     """
     corpus, order = chunk.corpus, chunk.order
     if settings.hide:
-        corpus = hide(corpus, settings.hide, settings.seed, epoch, counts=chunk.counts, places=chunk.row_places)
+        counts = chunk.counts or counts
+        corpus = hide(corpus, settings.hide, settings.seed, epoch, counts=counts, places=chunk.row_places)
     if settings.piece and bans is not None:  # networks learn from whole sentences
         corpus, firsts = cut(corpus, settings.piece, settings.seed, epoch, bans, chunk.places)
         _, order = pieces_of(firsts, order)
@@ -338,6 +339,13 @@ def chunks_of(corpus: Corpus, settings: Settings, epoch: int) -> Iterator[Chunk]
         yield Chunk(corpus, order, ((0, corpus.tokens),), ((0, len(corpus.rows)),))
     else:
         yield from corpus.chunks(settings, epoch)
+
+
+def counts_of(corpus: Corpus, settings: Settings) -> Counts | None:
+    """Return how often each feature of a corpus in memory occurs, if some are to be hidden: every pass needs it."""
+    if not settings.hide or not isinstance(corpus, EncodedCorpus):
+        return None
+    return Counts(count_features(corpus.rows))
 
 
 def sample_of(corpus: Corpus) -> EncodedCorpus:

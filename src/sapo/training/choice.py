@@ -31,7 +31,7 @@ from sapo.features.template import parse_templates, template_text
 from sapo.jit.arrays import Longs
 from sapo.learn.loop import LearnerPass, run_pass
 from sapo.learn.records import DevSet, Halt
-from sapo.learn.samples import Corpus, parts_of
+from sapo.learn.samples import Corpus, counts_of, parts_of
 from sapo.learn.sapo import sapo_pass
 from sapo.learn.settings import Settings
 from sapo.learn.weights import Weights
@@ -428,7 +428,8 @@ def _trial(learner: LearnerPass, data: TrainingData, fold: _Fold, settings: Sett
     """Learn with the whole schedule, and tag the sentences that were not learned."""
     weights = data.zero_weights(l1=settings.regularizer == "l1", features=fold.features)
     weights.lists = label_lists(data.corpus, len(data.labels), exact=settings.exact, spans=data.spans)
+    counts = counts_of(fold.train, settings)
     for epoch in range(1, settings.epochs + 1):
-        run_pass(learner, fold.train, settings, weights, epoch, observers=[halt])
+        run_pass(learner, fold.train, settings, weights, epoch, observers=[halt], counts=counts)
     learned = weights.true_weights()
     return [unseen.count(learned) for unseen in fold.unseen]
