@@ -152,7 +152,7 @@ JUDGED = 100_000  # tokens that a trial tags, at most
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 BLOCK = 4  # samples: with more, rare entities are learned worse (docs/explanation/defaults.md)
-PASSES = 10  # of a trial, at most: enough to tell which is the best
+PASSES = 6  # of a trial, at most: enough to tell which is the best
 # Standard errors by which a more careful or a bolder choice must be better than the usual one. A part of the sentences
 # is learned in fewer steps than all of them, which favors large steps (benchmarks/boldness.py).
 CAREFUL, BOLD = 0.5, 1.5
