@@ -202,7 +202,7 @@ def test_another_template_is_used_if_it_is_clearly_better_on_held_out_sentences(
     show = Heard()
     run = start(make_plan(TAGGED, epochs=2), show=show)
     assert run.data.template == template
-    assert any(line.startswith(f"features {template}: ") for line in show.lines)
+    assert any(line.startswith(f"features: {template}, ") for line in show.lines)
     assert any("the column 'pos' is not used" in line for line in show.lines) == (template == "ner")
 
 
@@ -223,11 +223,11 @@ def test_a_column_that_tells_nothing_is_named() -> None:
 
 
 def test_the_template_is_the_same_each_time() -> None:
-    first, second = Heard(), Heard()
+    first, second = Heard(verbose=False), Heard(verbose=False)
     for show in (first, second):
         start(make_plan(TAGGED * 3, epochs=2), show=show)
     assert first.lines == second.lines
-    assert any(line.startswith("features ") for line in first.lines)
+    assert any(line.startswith("features: ") for line in first.lines)
 
 
 def test_spans_are_learned_as_bioes_where_few_labels_become_of_it() -> None:

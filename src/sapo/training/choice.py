@@ -235,17 +235,17 @@ MOST_COLUMNS = 4  # each of which is left out in a trial
 CLEARLY = 1.5  # standard errors by which another template must be better than that of the rules
 
 
-def choose_template(first: Block, marks: Sequence[str], *, plan: Plan, say: Say, detail: Say) -> str:
+def choose_template(first: Block, marks: Sequence[str], *, plan: Plan, say: Say) -> str:
     """Return the template for data with this first block: by rules, and by trials if there is more than words.
 
-    `say` shows the user which columns are not used, `detail` how templates did in trials.
+    `say` shows the user what was chosen in trials, and which columns are not used.
     """
     usual = default_template(first, marks)
     columns = input_columns(first)
     best = usual
     tried = {"rate", "strength"} <= plan.automatic
     if columns and tried and not set(first.strings(LABEL)) & set(marks):
-        best = _best_template(first, usual, plan, detail)
+        best = _best_template(first, usual, plan, say)
     used = parse_templates(template_text(best)[0], first.columns).columns
     for written, column in columns.items():
         if column not in used:
@@ -285,9 +285,10 @@ def _best_template(first: Block, usual: str, plan: Plan, say: Say) -> str:
     order = sorted(templates, key=lambda template: -_mean(found[template]))
     best = order[0] if _mean(found[order[0]]) > _mean(found[usual]) + CLEARLY * _error(found[usual]) else usual
     second = next(template for template in order if template != best)
+    clearly = ", which is not clearly better" if _mean(found[second]) > _mean(found[best]) else ""
     say(
-        f"features {best}: {100 * _mean(found[best]):.2f} on held-out sentences, {second} "
-        f"{100 * _mean(found[second]):.2f}"
+        f"features: {best}, {100 * _mean(found[best]):.2f} on held-out sentences; {second} has "
+        f"{100 * _mean(found[second]):.2f}{clearly}"
     )
     return best
 

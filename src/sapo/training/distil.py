@@ -361,7 +361,7 @@ def _learn(
     dev_sentences = None if dev is None else dev.sentences
     plan = dataclasses.replace(plan, data=sentences, dev=dev_sentences, labels=labels)
     jit.expect(jit.TRAINING)
-    data = encode_data(plan, pick=partial(choose_template, plan=plan, say=show.say, detail=show.detail))
+    data = encode_data(plan, pick=partial(choose_template, plan=plan, say=show.say))
     if gold is not None:
         data = dataclasses.replace(data, reader=gold.reader)
     elif isinstance(teacher, Ensemble):

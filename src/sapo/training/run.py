@@ -321,7 +321,7 @@ def start(
         jit.compile_ahead("sapo.training.warm_up", {"settings": same})
     if data is None:
         plan = with_clusters(plan, show)
-        pick = partial(choose_template, plan=plan, say=show.say, detail=show.detail)
+        pick = partial(choose_template, plan=plan, say=show.say)
         if plan.stream is None:
             data = encode_data(plan, keep_texts=system.reads_texts or plan.repetition != OFF, pick=pick)
         else:
