@@ -18,6 +18,9 @@ R = TypeVar("R")
 
 ARRIVED, FAILED, TAKEN = 0, 1, 8  # what is counted, by index: TAKEN is in another line of the processor's cache
 PATIENCE = 2000  # looks before a thread gives way: some microseconds
+# Pieces of work between two looks at how many threads are worth it. A thread that waits for one without a core may wait
+# long at each meeting, but to start a team takes as long as some pieces.
+FIRST_PIECES, MOST_PIECES = 32, 512
 
 
 class Team(NamedTuple):
@@ -57,18 +60,25 @@ class Pace:
     >>> pace = Pace(4)
     >>> for seconds in (3.0, 1.0, 2.0):
     ...     pace.note(pace.threads, 10, seconds)
-    >>> pace.threads
-    2
+    >>> pace.threads, pace.pieces
+    (2, 32)
+    >>> pace.note(2, 10, 1.1)
+    >>> pace.threads, pace.pieces
+    (2, 64)
+    >>> pace.note(2, 10, 9.0)
+    >>> pace.threads, pace.pieces
+    (4, 32)
     """
 
     def __init__(self, most: int) -> None:
         self._untried = [2**power for power in range(most.bit_length()) if 2**power < most] + [most]
         self._seconds: dict[int, float] = {}
+        self._pieces = FIRST_PIECES
 
     @property
-    def unsure(self) -> bool:
-        """Whether another number may turn out to be better, so that the next piece of work should be short."""
-        return self.threads > 1 or len(self._untried) > 1
+    def pieces(self) -> int | None:
+        """How many pieces of work to do before the next look: more each time the number stays; None if it is fixed."""
+        return self._pieces if self.threads > 1 or len(self._untried) > 1 else None
 
     @property
     def threads(self) -> int:
@@ -79,6 +89,7 @@ class Pace:
         """Take in how long some work took."""
         self._untried = [other for other in self._untried if other != threads]
         self._seconds[threads] = seconds / max(work, 1)
+        self._pieces = min(2 * self._pieces, MOST_PIECES) if self.threads == threads else FIRST_PIECES
 
 
 def in_team(threads: int, work: Callable[[Team], R]) -> R:

@@ -45,8 +45,6 @@ from sapo.search.chain import (
 from sapo.search.lattice import BY_RANK, LOSS, Workspace, path_score
 from sapo.search.weights import TaggingWeights
 
-TOGETHER = 32  # blocks between two looks at how many threads are worth it: a thread that waits for one may wait long
-
 
 class BlockSearch(NamedTuple):
     """What was found for the samples of a block, by the place of the sample in it."""
@@ -223,7 +221,7 @@ def sapo_step(weights: Weights, corpus: EncodedCorpus, rate: float, settings: Se
         )
         done = 0
         while done < len(run):
-            some = run[done : done + TOGETHER * block] if pace.unsure else run[done:]
+            some = run[done:] if pace.pieces is None else run[done : done + pace.pieces * block]
 
             def learn(team: Team, some: Longs = some) -> int:
                 return sapo_samples(some, samples, parts, state, search, rates, found, counts, team)
