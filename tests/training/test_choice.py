@@ -92,7 +92,7 @@ def test_epochs_are_doubled_while_trials_gain_from_it(
 
     def trial(learner: Any, data: Any, fold: Any, settings: Any, halt: Any) -> choice.Trial:
         nonlocal usual
-        if settings.epochs > choice.PASSES_TO_DOUBLE:
+        if settings.epochs > choice.PASSES:
             passes.append(settings.epochs)
             assert settings.decay**settings.epochs == pytest.approx(choice.FALL)
             usual += longer.pop(0)

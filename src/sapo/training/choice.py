@@ -152,8 +152,7 @@ JUDGED = 100_000  # tokens that a trial tags, at most
 SHARE = 8  # of larger sets of sentences a part of this size
 SMALL = 50_000  # tokens; a smaller set of sentences is divided twice, and learned longer
 BLOCK = 4  # samples: with more, rare entities are learned worse (docs/explanation/defaults.md)
-PASSES = 6  # of a trial, at most: enough to tell which rate is the best
-PASSES_TO_DOUBLE = 10  # of the first trial of the number of epochs
+PASSES = 10  # of a trial, at most: with six, bold settings are chosen too often (docs/explanation/defaults.md)
 # Standard errors by which a more careful or a bolder choice must be better than the usual one. A part of the sentences
 # is learned in fewer steps than all of them, which favors large steps (benchmarks/boldness.py).
 CAREFUL, BOLD = 0.5, 1.5
@@ -208,10 +207,10 @@ def choose_settings(
     ]
     trials = [_shortened(trial, PASSES) for trial in trials]
     trying = _Trials(learner, data, settings.seed, say)
-    best = trying.boldness(trials)
+    best, scores = trying.boldness(trials)
     chosen: dict[str, Any] = {"rate": best.rate, "strength": best.strength}
     if "epochs" in automatic and not few and len(data.gold.outer) >= LABELS_TO_LEARN_LONGER:
-        chosen["epochs"] = trying.epochs(dataclasses.replace(settings, **chosen, threads=1))
+        chosen["epochs"] = trying.epochs(best, scores, settings.epochs)
         if "decay" in automatic:
             chosen["decay"] = FALL ** (1 / chosen["epochs"])
     return dataclasses.replace(settings, **chosen)
@@ -335,8 +334,8 @@ class _Trials:
         """Try out settings."""
         return [one for fold in self.folds for one in _trial(self.learner, self.data, fold, settings, self.halt)]
 
-    def boldness(self, trials: list[Settings]) -> Settings:
-        """Return the best settings.
+    def boldness(self, trials: list[Settings]) -> tuple[Settings, Trial]:
+        """Return the best settings and their trial.
 
         The most careful and the boldest are tried only where this looks like the right way.
         """
@@ -357,12 +356,11 @@ class _Trials:
         further = {middle[0]: 0, middle[-1]: len(trials) - 1}.get(_best(results))
         if further is not None:
             note(further, self.scores(trials[further]))
-        return trials[_best(results)]
+        best = _best(results)
+        return trials[best], results[best]
 
-    def epochs(self, settings: Settings) -> int:
+    def epochs(self, trial: Settings, scores: Trial, epochs: int) -> int:
         """Return how many epochs to learn: twice as many as long as trials with twice the epochs are clearly better."""
-        epochs, trial = settings.epochs, _shortened(settings, PASSES_TO_DOUBLE)
-        scores = self.scores(trial)
         while epochs < MOST_EPOCHS:
             trial = dataclasses.replace(trial, epochs=2 * trial.epochs, decay=math.sqrt(trial.decay))
             longer = self.scores(trial)
