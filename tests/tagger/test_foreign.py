@@ -107,6 +107,16 @@ def test_commands_take_models_of_crfsuite(tmp_path: Path) -> None:
     assert "ready-made features" in output
 
 
+def test_a_file_of_features_that_is_read_as_columns_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "m.crfsuite").write_bytes(crfsuite_bytes(ready_tagger().model))
+    text = "DT\tword\\:the\tlength\nNN\tword\\:cat\tlength\tupper\n\n"  # not a file of columns
+    (tmp_path / "a.txt").write_text(text)
+    code, output = run("tag", tmp_path / "m.crfsuite", tmp_path / "a.txt")
+    assert (code, output.count("\n")) == (2, 1)
+    assert "use --format crfsuite" in output
+    assert run("tag", tmp_path / "m.crfsuite", tmp_path / "a.txt", "--format", "crfsuite") == (0, text)
+
+
 @pytest.mark.parametrize(
     ("head", "name"), [(b"lCRF", "CRFsuite"), (b"version: 100\n", "CRF++ text"), (b"#mdl#2#1\n", "Wapiti"),
                        (b"d\0\0\0" + bytes(8), "CRF++ binary")],

@@ -4,6 +4,9 @@
 interpreted and never imports numba. `compile_kernels` swaps every registered function for its compiled form in all
 modules of the package at once. So a kernel may be imported by name; only a copy that is not an attribute of a module
 (in a `partial`, a dictionary or a default argument) would stay interpreted.
+
+A kernel below `@in_numpy` has a second form that runs where it is interpreted. The loops that tag a sentence have one:
+the first sentences of a process, while numba is loaded, would otherwise take ten times as long.
 """
 
 import functools
@@ -36,6 +39,7 @@ LOOK_EVERY = 0.1  # seconds: some systems take signals only between two waits
 
 _registered: list[Function] = []
 _inlined: set[Function] = set()  # compiled into the functions that call them
+_in_numpy: dict[Function, Function] = {}  # what runs where these are interpreted
 _lock = threading.RLock()
 _counting = threading.Lock()
 _options: dict[str, Any] | None = None  # None: interpreted
@@ -49,7 +53,7 @@ def kernel(function: F) -> F:
     """Mark a function as a compiled loop: arrays and numbers only, no strings, classes or callbacks."""
     with _lock:
         _registered.append(function)
-        return function if _options is None else cast(F, form_of(function))
+        return cast(F, interpreted_form(function) if _options is None else form_of(function))
 
 
 def inlined(function: F) -> F:
@@ -59,6 +63,24 @@ def inlined(function: F) -> F:
     """
     _inlined.add(function)
     return function
+
+
+def in_numpy(form: F) -> Callable[[F], F]:
+    """Run this form of a kernel, which calls NumPy instead of looping, where the kernel is interpreted.
+
+    Goes below `@kernel`. The form computes the same numbers, added up in the same order.
+    """
+
+    def mark(function: F) -> F:
+        _in_numpy[function] = functools.wraps(function)(form)
+        return function
+
+    return mark
+
+
+def interpreted_form(function: Function) -> Function:
+    """Return what runs where a kernel is interpreted."""
+    return _in_numpy.get(function, function)
 
 
 def fetch_add(counters: Any, index: int, amount: int) -> int:
@@ -175,7 +197,7 @@ def record(run: Callable[[], object]) -> list[tuple[Function, tuple[Any, ...]]]:
         run()
     finally:
         _recording = False
-        swap({function: function for function in _registered})
+        swap({function: interpreted_form(function) for function in _registered})
     return list(found)
 
 
@@ -188,14 +210,15 @@ class Recorder:
 
     def recording(self, function: Function) -> Function:
         """Return the same kernel, whose calls are noted."""
+        run = interpreted_form(function)
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
             if getattr(self.inside, "kernel", False):
-                return function(*arguments)
+                return run(*arguments)
             self.inside.kernel = True
             try:
-                result = function(*arguments)
+                result = run(*arguments)
             finally:
                 self.inside.kernel = False
             self.note(function, arguments)

@@ -214,7 +214,7 @@ class BackgroundCompiler:
     def interpreted(self, function: Function, *arguments: Any) -> Function:
         """Return what to call if no form takes such arguments: numba would compile one while the request waits."""
         self.note(function, arguments)
-        return function
+        return kernels.interpreted_form(function)
 
     def compile_elsewhere(self, wanted: list[tuple[str, str, Any]]) -> None:
         self.child = start_python("-c", COMMAND)

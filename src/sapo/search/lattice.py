@@ -16,7 +16,7 @@ import numpy as np
 
 from sapo.errors import ModelError
 from sapo.features.encoded import EncodedCorpus, Pairs, Samples
-from sapo.jit import call_interruptibly, kernel
+from sapo.jit import call_interruptibly, in_numpy, kernel
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Longs, Reals
 from sapo.search.viterbi import best_scores
 from sapo.search.weights import FeatureRows, Lists, TaggingWeights, score_features, score_few
@@ -152,7 +152,23 @@ def ends_sentence(token: int, cuts: Bools) -> bool:
     return len(cuts) == 0 or token == len(cuts) or not cuts[token]
 
 
+def _fill_edges(
+    first: int, T: int, samples: Samples, weights: TaggingWeights, scale: float, edge: Floats, edge_to: Floats
+) -> None:
+    L = weights.edges.shape[0]
+    steps = slice(0, 1) if edge.shape[0] == 1 else slice(1, T)
+    edge[steps] = np.float32(scale) * weights.edges + weights.bans[:L]
+    if edge.shape[0] > 1 and len(samples.edge_row_offsets) > 1:
+        for t in range(1, T):
+            for e in samples.edge_rows[samples.edge_row_offsets[first + t] : samples.edge_row_offsets[first + t + 1]]:
+                own = slice(weights.pair_offsets[e], weights.pair_offsets[e + 1])
+                edge[t].reshape(L * L)[weights.pair_codes[own]] += np.float32(scale) * weights.pairs[own, 0]
+    if edge_to.shape[0] > 0:
+        edge_to[steps] = edge[steps].transpose(0, 2, 1)
+
+
 @kernel
+@in_numpy(_fill_edges)
 def fill_edges(
     first: int,
     T: int,

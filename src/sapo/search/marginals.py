@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sapo.errors import ModelError, OptionError
-from sapo.jit import call_interruptibly, kernel
+from sapo.jit import call_interruptibly, in_numpy, kernel
 from sapo.jit.arrays import Bools, Doubles, Floats, Ints, Reals
 from sapo.search.lattice import Lattice
 from sapo.search.topn import Candidates
@@ -51,7 +51,13 @@ def step_spread(edge: Reals, T: int) -> float:
     return widest
 
 
+def _spread(scores: Reals) -> float:
+    allowed = scores[scores != -np.inf]
+    return float(allowed.max()) - float(allowed.min()) if allowed.size else 0.0
+
+
 @kernel
+@in_numpy(_spread)
 def spread(scores: Reals) -> float:
     """How far scores are apart at most, those that are forbidden left out."""
     low = np.inf
@@ -138,7 +144,45 @@ def log_sum(row: Doubles) -> float:
     return total
 
 
+def _forward_backward_scaled(
+    node: Reals, edge: Reals, T: int, alpha: Doubles, beta: Doubles, marginal: Doubles, pairs: Doubles
+) -> tuple[bool, float]:
+    if not row_spread(node, T) + 2.0 * step_spread(edge, T) <= WIDEST:
+        return False, 0.0
+    many, log_z = edge.shape[0] > 1, 0.0
+    stages = slice(1, T) if many else slice(0, 1)
+    pairs[: T if many else 1] = 0.0
+    tops, factor = np.zeros(max(T, 1)), np.zeros((T if many else 1, *edge.shape[1:]))
+    tops[stages] = edge[stages].max(axis=(1, 2))
+    tops[tops == -np.inf] = 0.0
+    factor[stages] = np.exp(edge[stages].astype(np.float64) - tops[stages, None, None])
+    highest = node[:T].max(axis=1).astype(np.float64)
+    if (highest == -np.inf).any():
+        return True, -np.inf
+    weight, divisor = np.exp(node[:T] - highest[:, None]), np.empty(T)
+    for t in range(T):
+        stage = t if many else 0
+        alpha[t] = alpha[t - 1] @ factor[stage] * weight[t] if t else weight[t]
+        divisor[t] = alpha[t].sum()
+        if not divisor[t] > 0.0:
+            return True, -np.inf
+        alpha[t] /= divisor[t]
+        if ((alpha[t] > 0.0) & (alpha[t] < SMALLEST)).any():
+            return False, 0.0
+        log_z += (tops[stage] if t else 0.0) + highest[t] + math.log(divisor[t])
+    beta[T - 1], marginal[T - 1] = alpha[T - 1] > 0.0, alpha[T - 1]
+    for t in range(T - 2, -1, -1):
+        stage = t + 1 if many else 0
+        reach = factor[stage] * (weight[t + 1] * beta[t + 1] / divisor[t + 1])
+        reach[alpha[t] <= 0.0] = 0.0
+        beta[t] = reach.sum(axis=1)
+        pairs[stage] += alpha[t][:, None] * reach
+        marginal[t] = alpha[t] * beta[t]
+    return True, log_z
+
+
 @kernel
+@in_numpy(_forward_backward_scaled)
 def forward_backward_scaled(
     node: Reals,  # [T, L]
     edge: Reals,  # [stages, L, L]

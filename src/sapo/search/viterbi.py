@@ -2,11 +2,34 @@
 
 import numpy as np
 
-from sapo.jit import kernel
+from sapo.jit import in_numpy, kernel
 from sapo.jit.arrays import Ints, Reals
 
 
+SHARE = 32  # tokens after which a constant is taken off
+
+
+def _best_scores(node: Reals, edge: Reals, T: int, best: Reals, row: Reals) -> float:
+    L = node.shape[1]
+    taken = 0.0
+    best[0] = node[0]
+    for t in range(1, T):
+        row[:L] = (best[t - 1][:, None] + edge[t if edge.shape[0] > 1 else 0]).max(axis=0)
+        best[t] = row[:L] + node[t]
+        if t % SHARE == 0 and (top := best[t].max()) > -np.inf:
+            taken += float(top)
+            best[t] -= top
+    return taken
+
+
+def _best_path(best: Reals, edge_to: Reals, T: int, path: Ints) -> None:
+    path[T - 1] = best[T - 1].argmax()
+    for t in range(T - 2, -1, -1):
+        path[t] = (best[t] + edge_to[t + 1 if edge_to.shape[0] > 1 else 0, path[t + 1]]).argmax()
+
+
 @kernel
+@in_numpy(_best_scores)
 def best_scores(
     node: Reals,  # [T, L]
     edge: Reals,  # [stages, L, L]
@@ -42,7 +65,7 @@ def best_scores(
                 row[y] = max(row[y], max(pq, rs))
         for y in range(L):
             best[t, y] = row[y] + node[t, y]
-        if t % 32 == 0:
+        if t % SHARE == 0:
             top = best[t, 0]
             for y in range(1, L):
                 top = max(top, best[t, y])
@@ -54,6 +77,7 @@ def best_scores(
 
 
 @kernel
+@in_numpy(_best_path)
 def best_path(best: Reals, edge_to: Reals, T: int, path: Ints) -> None:
     """Walk back from the best end; edge_to[t, y, p] = edge[t, p, y] lies as it is read."""
     L = best.shape[1]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sapo.features.encoded import Samples
-from sapo.jit import kernel
+from sapo.jit import in_numpy, kernel
 from sapo.jit.arrays import Floats, Ints, Longs, Shorts
 
 
@@ -48,7 +48,43 @@ class TaggingWeights(NamedTuple):
 START, COUNT, MOST = 20, 4, 0xFFFF  # bits of a head, and the largest count
 
 
+def _score_features(first: int, T: int, samples: Samples, rows: Rows, scale: float, node: Floats) -> None:
+    if len(rows.head) > 0:
+        score_rows(first, T, samples, rows, scale, node)
+        return
+    offsets, L = samples.row_offsets[first : first + T + 1].tolist(), node.shape[1]
+    for t in range(T):
+        found = rows.dense[samples.rows[offsets[t] : offsets[t + 1]], :L]
+        if len(samples.values):
+            found = samples.values[offsets[t] : offsets[t + 1], None] * found
+        elif fours := len(found) & -4:
+            e, f, g, h = (found[i:fours:4] for i in range(4))
+            found = np.concatenate([(e + f) + (g + h), found[fours:]])
+        node[t] = found.sum(axis=0)
+    if scale != 1.0:
+        node[:T] *= np.float32(scale)
+
+
+def _score_rows(first: int, T: int, samples: Samples, rows: Rows, scale: float, node: Floats) -> None:
+    offsets, L = samples.row_offsets[first : first + T + 1].tolist(), node.shape[1]
+    for t in range(T):
+        found = samples.rows[offsets[t] : offsets[t + 1]]
+        values = samples.values[offsets[t] : offsets[t + 1]] if len(samples.values) else np.ones(len(found), np.float32)
+        node[t] = 0.0
+        heads = rows.head[found]
+        for at, value in zip(heads.tolist(), values, strict=True):
+            if at > 0:
+                entries = slice(at >> START, (at >> START) + ((at >> COUNT) & MOST))
+                node[t, rows.labels[entries]] += value * rows.values[entries, 0]
+        for at, value in zip(heads.tolist(), values, strict=True):
+            if at < 0:
+                node[t] += value * rows.dense[-1 - at, :L]
+    if scale != 1.0:
+        node[:T] *= np.float32(scale)
+
+
 @kernel
+@in_numpy(_score_features)
 def score_features(
     first: int,  # the sentence begins at this token
     T: int,
@@ -93,6 +129,7 @@ def score_features(
 
 
 @kernel
+@in_numpy(_score_rows)
 def score_rows(first: int, T: int, samples: Samples, rows: Rows, scale: float, node: Floats) -> None:
     """Score all labels of a sentence where features have lists: first the short lists, then the dense rows."""
     row_offsets, features, values = samples.row_offsets, samples.rows, samples.values

@@ -72,7 +72,13 @@ def reading_of(model: Model, path: str | Path, given: dict[str, Any]) -> dict[st
 def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool = False, **reading: Any) -> Iterator[Block]:
     """Read a file or a table, in the same way as the training file unless `reading` has other options."""
     how = reading_of(tagger.model, path, reading)
-    if not isinstance(path, str | Path) or TABLE[format_of(path, how.get("format"))].cut:
+    chosen = format_of(path, how.get("format")) if isinstance(path, str | Path) else None
+    if chosen == "columns" and tagger.model.encoder.kind == "features":
+        raise DataError(
+            f"{show_path(path)}: a file of columns has no ready-made features, which the model needs; if they are in it "
+            "as CRFsuite writes them, use --format crfsuite"
+        )
+    if chosen is None or TABLE[chosen].cut:
         how["splitter"] = tagger.splitter
     blocks = read_any_blocks(path, labeled=labeled, **how)
     return _with_columns_of_model(blocks) if reading.get("columns") is None else blocks
