@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sapo.errors import DataError, ModelError, OptionError
+from sapo.features.clusters import Clusters
 from sapo.learn.structured import FlatWeights, part_coefficients, softmax_of_scores
 from sapo.search import transitions
 from sapo.search.trees import Tree, TreeSentence, lifted
@@ -34,9 +35,14 @@ def sentences(draw: st.DrawFn, most: int = 4) -> TreeSentence:
     return TreeSentence(columns[0], columns[1], columns[2], columns[3], Tree(tuple(heads[1:]), tuple(relations)))
 
 
-def structure_of(some: list[TreeSentence], width: int, *, learning: bool = True) -> TreeStructure:
+CLUSTERS = Clusters({"a": "0010110", "b": "0010", "cats": "1101"})
+
+
+def structure_of(
+    some: list[TreeSentence], width: int, *, learning: bool = True, clusters: Clusters | None = None
+) -> TreeStructure:
     trees = [lifted(sentence.tree) for sentence in some if sentence.tree]
-    encoder = TreeEncoder.of(some, trees, BITS)
+    encoder = TreeEncoder.of(some, trees, BITS, clusters)
     return TreeStructure(encoder, encoder.encode(some, trees), width, learning=learning)
 
 
@@ -86,13 +92,14 @@ class Literal:
             elif step == "relation":
                 return int(numbers[next((r + 1 for _, m, r in self.arcs if m == word), 0)])
             else:
-                column = ("word", "upos", "tag", "feats", "suffix").index(step)
+                columns = ("word", "upos", "tag", "feats", "suffix", "cluster", "cluster6", "cluster4")
+                column = columns.index(step)
                 return int(forest.codes[first + word, column])
         raise AssertionError(name)
 
     def rows(self, action: int, relation: int, structure: TreeStructure, first: int) -> list[int]:
         rows = []
-        for template in transitions.TEMPLATES:
+        for template in structure.encoder.templates:
             code = transitions.code_of("template", template)
             for name in template.split():
                 by = transitions.VALUES.index(name) + 1
@@ -129,9 +136,11 @@ def all_sequences(structure: TreeStructure, weights: FlatWeights, state: Literal
 
 
 @settings(max_examples=15)
-@given(sentences(3), st.integers(0, 99))
-def test_an_endless_beam_finds_what_enumeration_finds(sentence: TreeSentence, seed: int) -> None:
-    structure = structure_of([sentence], 2000, learning=False)
+@given(sentences(3), st.integers(0, 99), st.sampled_from([None, CLUSTERS]))
+def test_an_endless_beam_finds_what_enumeration_finds(
+    sentence: TreeSentence, seed: int, clusters: Clusters | None
+) -> None:
+    structure = structure_of([sentence], 2000, learning=False, clusters=clusters)
     weights = weights_of(structure, seed)
     expected = sorted((score for score, _ in all_sequences(structure, weights, Literal(len(sentence)))), reverse=True)
     found = structure.search(0, weights, 2000)
@@ -165,12 +174,12 @@ def test_the_gold_actions_build_the_gold_tree(sentence: TreeSentence, width: int
 
 
 @settings(max_examples=30)
-@given(sentences(5), st.integers(1, 6), st.integers(1, 6), st.integers(0, 99))
+@given(sentences(5), st.integers(1, 6), st.integers(1, 6), st.integers(0, 99), st.sampled_from([None, CLUSTERS]))
 def test_an_update_is_the_features_of_gold_minus_those_expected(
-    sentence: TreeSentence, width: int, n: int, seed: int
+    sentence: TreeSentence, width: int, n: int, seed: int, clusters: Clusters | None
 ) -> None:
     """Also for parts at steps that the gold tree does not share, and where both are cut to a beginning."""
-    structure = structure_of([sentence], width)
+    structure = structure_of([sentence], width, clusters=clusters)
     weights = weights_of(structure, seed)
     candidates = structure.search(0, weights, n)
     oracle = structure.oracle(0)
@@ -293,6 +302,32 @@ def test_damaged_arrays_are_refused(parser: Parser) -> None:
     for key, value in [("relations", ["x"]), ("tags", [1]), ("bits", 60), ("width", 0), ("templates", [])]:
         with pytest.raises(ModelError):
             Parser.from_arrays(arrays, {**meta, key: value})
+
+
+def test_a_parser_knows_unseen_words_by_their_clusters_and_keeps_these() -> None:
+    """Only the cluster of its last word says how a new sentence is built: all words have the same tag."""
+    clusters = Clusters(dict.fromkeys("abc", "0000") | dict.fromkeys("xyz", "1111"))
+    ends = {"0000": (2, 0), "1111": (0, 1)}
+    learned = [
+        without_tags(f"{first} {second}", "NN", ends[path], "root dep" if path == "1111" else "dep root")
+        for path, seconds in (("0000", "ab"), ("1111", "xy"))
+        for first in "pqr"
+        for second in seconds
+    ]
+    parser = Parser.train(learned, epochs=8, bits=14, clusters=clusters)
+    arrays, meta = parser.to_arrays()
+    again = Parser.from_arrays(arrays, json.loads(json.dumps(meta)))
+    for one in (parser, again):
+        assert [one.parse(without_tags(f"new {word}", "NN", (2, 0), "_ _")).heads for word in "cz"] == [(2, 0), (0, 1)]
+    assert len(parser.explain(learned[0], 1)) == len(transitions.TEMPLATES) + len(transitions.CLUSTER_TEMPLATES)
+    for name in arrays:
+        if name.startswith("clusters."):
+            with pytest.raises(ModelError, match="word clusters of the parser are missing or damaged"):
+                Parser.from_arrays({key: value for key, value in arrays.items() if key != name}, meta)
+            with pytest.raises(ModelError, match="word clusters of the parser are missing or damaged"):
+                Parser.from_arrays({**arrays, name: np.full((9, 3), -1.5)}, meta)
+    with pytest.raises(ModelError):  # weights of templates that are not there
+        Parser.from_arrays({**arrays, "rows": arrays["rows"] + (1 << 20)}, {**meta, "templates": []})
 
 
 def test_new_tags_an_empty_sentence_and_one_word_are_parsed(parser: Parser) -> None:

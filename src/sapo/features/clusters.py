@@ -14,7 +14,7 @@ These forms of a file are read, each of them also compressed:
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +69,13 @@ class Clusters:
 
     def find(self, word: str) -> str | None:
         """Return the cluster of a word, or None."""
-        cluster = int(self.numbers(*fields([word]))[0])
-        return None if cluster < 0 else self._names[cluster]
+        return self.find_all([word])[0]
+
+    def find_all(self, words: Sequence[str]) -> list[str | None]:
+        """Return the cluster of each word, None if it has none."""
+        numbers = self.numbers(*fields(words)).tolist()
+        name_of = {number: self._names[number] for number in set(numbers) if number >= 0}
+        return [name_of.get(number) for number in numbers]
 
     def numbers(self, data: Bytes, starts: Ints, ends: Ints) -> Ints:
         """Return the number of the cluster of each word, -1 if it has none."""

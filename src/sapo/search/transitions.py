@@ -14,6 +14,7 @@ A feature is a template filled with values of a state; its hash is the exclusive
 weights of a feature stand together: those of the three actions, then those of LEFT and RIGHT with each relation.
 """
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -33,8 +34,9 @@ B0, B0_LEFT, B0_LEFT2, B0_LEFTS, B0_LEFT_RELATION = range(9, 14)
 TAIL, DEPTH, PARENT, ACTION, RELATION = range(14, 19)
 COLUMNS = 19
 
-# Columns of the codes of a word.
-WORD, UPOS, TAG, FEATS, SUFFIX = range(5)
+# Columns of the codes of a word. The last ones are for word clusters: there are fewer columns without them.
+WORD, UPOS, TAG, FEATS, SUFFIX, CLUSTER, CLUSTER6, CLUSTER4 = range(8)
+WORD_COLUMNS = 5  # without clusters
 BITS = 60
 ALL_BITS = (1 << BITS) - 1
 COUNTED = 7  # dependents, at most
@@ -56,6 +58,10 @@ VALUES = (
     *("s0-b0", "s1-s0", "s1-s0-b0"),  # distances; the last is both
     *("s0.lefts", "s0.rights", "s1.lefts", "s1.rights", "b0.lefts"),  # numbers of dependents
     *("s0.right.suffix", "s1.right.suffix"),  # the case of a phrase is often that of its last word
+    *("s0.cluster", "s0.cluster6", "s0.cluster4"),  # the whole path of a word, and its first bits
+    *("s1.cluster", "s1.cluster6", "s1.cluster4"),
+    *("b0.cluster", "b0.cluster6", "b0.cluster4"),
+    "b1.cluster",
 )
 TEMPLATES = tuple(
     line.strip()
@@ -153,6 +159,31 @@ TEMPLATES = tuple(
     s1.word s1.right.relation s0.upos s0.word
 """.strip().splitlines()
 )
+# Clusters stand in for words and for tags, as in Koo, Carreras and Collins (2008).
+CLUSTER_TEMPLATES = tuple(
+    line.strip()
+    for line in """
+    s0.cluster s0.tag
+    b0.cluster b0.tag
+    s1.cluster s1.tag
+    b1.cluster b1.tag
+    s0.cluster b0.cluster
+    s1.cluster s0.cluster
+    s0.cluster6 b0.cluster6
+    s1.cluster6 s0.cluster6
+    s0.tag b0.tag s0.cluster4 b0.cluster4
+    s1.tag s0.tag s1.cluster4 s0.cluster4
+    s0.cluster6 s0.upos b0.tag
+    s0.tag b0.cluster6 b0.upos
+    s1.cluster6 s1.upos s0.tag
+    s1.tag s0.cluster6 s0.upos
+    s0.word b0.cluster
+    s0.cluster b0.word
+    s1.word s0.cluster
+    s1.cluster s0.word
+    s1.cluster6 s0.cluster6 b0.cluster6
+""".strip().splitlines()
+)
 
 
 def code_of(kind: str, text: str) -> int:
@@ -161,16 +192,13 @@ def code_of(kind: str, text: str) -> int:
     return int.from_bytes(digest, "little") & ALL_BITS
 
 
-def _template_table() -> tuple[Longs, Longs]:
+def template_table(templates: Sequence[str]) -> tuple[Longs, Longs]:
     """Return the numbers of the values of each template, filled up with that of nothing, and its code."""
-    table = np.full((len(TEMPLATES), TEMPLATE_VALUES), len(VALUES), np.int64)
-    for t, template in enumerate(TEMPLATES):
+    table = np.full((len(templates), TEMPLATE_VALUES), len(VALUES), np.int64)
+    for t, template in enumerate(templates):
         for i, name in enumerate(template.split()):
             table[t, i] = VALUES.index(name)
-    return table, np.array([code_of("template", template) for template in TEMPLATES], np.int64)
-
-
-TABLE, TEMPLATE_CODES = _template_table()
+    return table, np.array([code_of("template", template) for template in templates], np.int64)
 
 
 class Grammar(NamedTuple):
@@ -189,7 +217,7 @@ class EncodedTrees(NamedTuple):
     """The encoded sentences. A sentence of n words has n + 4 rows: nothing, its words, the root, and nothing twice."""
 
     offsets: Longs  # [sentences + 1]
-    codes: Longs  # [rows, 5]
+    codes: Longs  # [rows, 5, or 8 with clusters]
     tags: Ints  # [rows] numbers of UPOS, for the relations of a pair
     heads: Ints  # [rows] of projective trees: the root is the word n + 1; 0 where no tree is known
     relations: Ints  # [rows]
@@ -238,7 +266,7 @@ def _values(first: int, state: int, states: Ints, codes: Longs, numbers: Longs, 
     b0 = states[state, B0]
     k = 0
     for word in (s0, s1, b0):
-        for column in range(5):
+        for column in range(WORD_COLUMNS):
             values[k] = codes[first + word, column]
             k += 1
     values[k] = codes[first + b0 + 1, WORD]
@@ -276,9 +304,18 @@ def _values(first: int, state: int, states: Ints, codes: Longs, numbers: Longs, 
     values[k + 30] = numbers[min(states[state, B0_LEFTS], COUNTED)]
     values[k + 31] = codes[first + states[state, S0_RIGHT], SUFFIX]
     values[k + 32] = codes[first + states[tail, S0_RIGHT], SUFFIX]
-    for i in range(k + 33):
+    k += 33
+    if codes.shape[1] > WORD_COLUMNS:
+        for word in (s0, s1, b0):
+            for column in range(CLUSTER, CLUSTER4 + 1):
+                values[k] = codes[first + word, column]
+                k += 1
+        values[k] = codes[first + b0 + 1, CLUSTER]
+        k += 1
+    for i in range(k):
         values[i] = _turned(values[i], i + 1)
-    values[k + 33] = 0
+    for i in range(k, len(values)):
+        values[i] = 0
 
 
 @kernel
@@ -587,7 +624,7 @@ def part_rows(
         offsets[i + 1] = used
 
 
-def open_beam(longest: int, width: int, most_relations: int, *, learning: bool) -> Beam:
+def open_beam(longest: int, width: int, templates: int, most_relations: int, *, learning: bool) -> Beam:
     """Return room to search sentences of up to `longest` words."""
     steps = 2 * longest
     room = steps * (width + learning) + 1
@@ -598,7 +635,7 @@ def open_beam(longest: int, width: int, most_relations: int, *, learning: bool) 
         counts=np.zeros(steps + 1, np.int64),
         gold=np.zeros(steps + 1, np.int64),
         values=np.zeros(len(VALUES) + 1, np.int64),
-        hashes=np.zeros(len(TEMPLATES), np.int64),
+        hashes=np.zeros(templates, np.int64),
         seen=np.zeros((width, 2), np.int64),
         actions=np.zeros((width, ACTIONS), np.float32),
         labels=np.zeros((width, max(1, 2 * most_relations)), np.float32),

@@ -7,9 +7,10 @@
 True
 """
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,18 +18,21 @@ from numpy.typing import NDArray
 
 from sapo import jit
 from sapo.errors import DataError, ModelError, OptionError
+from sapo.features.clusters import Clusters
 from sapo.jit.arrays import Doubles, Floats, Ints, Longs, offsets_of
 from sapo.learn.settings import Settings
 from sapo.learn.structured import FlatWeights, PartCandidates, PartRows, PartStructure, learn_structure
 from sapo.search import transitions
 from sapo.search.transitions import (
     ACTIONS,
+    CLUSTER_TEMPLATES,
     NUMBERS,
     SHIFT,
     TEMPLATES,
     TO_LEFT,
     TO_RIGHT,
     TO_ROOT,
+    WORD_COLUMNS,
     EncodedTrees,
     Grammar,
     code_of,
@@ -36,6 +40,7 @@ from sapo.search.transitions import (
     part_rows,
     read_tree,
     search_beam,
+    template_table,
     trace,
 )
 from sapo.search.trees import LIFTED, Tree, TreeSentence, check_sentence, check_tree, lifted, lowered
@@ -53,6 +58,8 @@ SUFFIX = 2  # letters; chosen on the dev file of Basque, where three are worse b
 SOME_FEATS = ("Case", "VerbForm", "PronType")  # make a tag where there is no XPOS
 WORK = 20  # a transition costs as much as this many tokens of a tagger
 UNKNOWN, ROOT = 0, 1  # numbers of tags
+CLUSTERS = "clusters"  # what their arrays begin with in a model file
+PREFIXES = (("cluster", None), ("cluster6", 6), ("cluster4", 4))  # bits of the path of a cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +83,20 @@ class TreeEncoder:
     """Turn sentences into numbers: codes of words, tags and relations, and which relations pairs of tags have."""
 
     def __init__(
-        self, relations: Sequence[str], tags: Sequence[str], lists: tuple[Ints, Ints, Ints], bits: int
+        self,
+        relations: Sequence[str],
+        tags: Sequence[str],
+        lists: tuple[Ints, Ints, Ints],
+        bits: int,
+        clusters: Clusters | None = None,
     ) -> None:
-        self.relations, self.tags, self.bits = tuple(relations), tuple(tags), bits
+        self.relations, self.tags, self.bits, self.clusters = tuple(relations), tuple(tags), bits, clusters
+        self.templates = TEMPLATES if clusters is None else TEMPLATES + CLUSTER_TEMPLATES
         self.number_of = {tag: number for number, tag in enumerate(tags, ROOT + 1)}
         self.lists = lists
         numbers = [code_of("number", str(i)) for i in range(max(len(self.relations) + 1, NUMBERS))]
-        self.grammar = Grammar(
-            transitions.TABLE, transitions.TEMPLATE_CODES, np.array(numbers, np.int64), *lists, (1 << bits) - 1
-        )
+        table = template_table(self.templates)
+        self.grammar = Grammar(*table, np.array(numbers, np.int64), *lists, (1 << bits) - 1)
         self._codes: dict[tuple[str, str, str, str], tuple[int, ...]] = {}
 
     @property
@@ -98,7 +110,9 @@ class TreeEncoder:
         return int((self.lists[1] - self.lists[0]).max(initial=0))
 
     @classmethod
-    def of(cls, sentences: Sequence[TreeSentence], trees: Sequence[Tree], bits: int) -> "TreeEncoder":
+    def of(
+        cls, sentences: Sequence[TreeSentence], trees: Sequence[Tree], bits: int, clusters: Clusters | None = None
+    ) -> "TreeEncoder":
         """Return what training sentences and their projective trees teach."""
         counts = Counter(relation for tree in trees for relation in tree.relations)
         relations = sorted(counts, key=lambda relation: (-counts[relation], relation))
@@ -129,7 +143,7 @@ class TreeEncoder:
                         places[chosen] = len(flat), len(flat) + len(chosen)
                         flat.extend(chosen)
                     starts[head, dependent, direction], ends[head, dependent, direction] = places[chosen]
-        return cls(relations, tags, (starts, ends, np.array(flat, np.int32)), bits)
+        return cls(relations, tags, (starts, ends, np.array(flat, np.int32)), bits, clusters)
 
     def codes_of(self, word: str, upos: str, xpos: str, feats: str) -> tuple[int, ...]:
         """Return the codes of a word: its form, UPOS, tag, features and suffix."""
@@ -146,10 +160,12 @@ class TreeEncoder:
     def encode(self, sentences: Sequence[TreeSentence], trees: Sequence[Tree] | None = None) -> EncodedTrees:
         """Return sentences as numbers, with their projective trees if they are to be learned."""
         self._codes.clear()
+        columns = WORD_COLUMNS + (len(PREFIXES) if self.clusters is not None else 0)
         edges = [
-            tuple(code_of(kind, "") for kind in ("nothing",) * 5),
-            tuple(code_of("root", str(i)) for i in range(5)),
+            tuple(code_of(kind, "") for kind in ("nothing",) * columns),
+            tuple(code_of("root", str(i)) for i in range(columns)),
         ]
+        clusters = self._cluster_codes(sentences)
         codes: list[tuple[int, ...]] = []
         tags: list[int] = []
         heads: list[int] = []
@@ -158,7 +174,8 @@ class TreeEncoder:
         for s, sentence in enumerate(sentences):
             n = len(sentence)
             codes.append(edges[0])
-            codes.extend(map(self.codes_of, sentence.words, sentence.upos, sentence.xpos, sentence.feats))
+            own = map(self.codes_of, sentence.words, sentence.upos, sentence.xpos, sentence.feats)
+            codes.extend(a + b for a, b in zip(own, itertools.islice(clusters, n), strict=True))
             codes.extend((edges[1], edges[0], edges[0]))
             tags.extend((UNKNOWN, *(self.number_of.get(tag, UNKNOWN) for tag in sentence.upos), ROOT, UNKNOWN, UNKNOWN))
             if trees is not None:
@@ -167,11 +184,22 @@ class TreeEncoder:
         offsets = offsets_of(np.array([len(sentence) + 4 for sentence in sentences], np.int64))
         return EncodedTrees(
             offsets,
-            np.array(codes, np.int64).reshape(-1, 5),
+            np.array(codes, np.int64).reshape(-1, columns),
             np.array(tags, np.int32),
             np.array(heads, np.int32),
             np.array(relations, np.int32),
         )
+
+    def _cluster_codes(self, sentences: Sequence[TreeSentence]) -> Iterator[tuple[int, ...]]:
+        """Yield the codes of the cluster of each word; nothing without clusters."""
+        if self.clusters is None:
+            yield from itertools.repeat((), sum(map(len, sentences)))
+            return
+        made: dict[str | None, tuple[int, ...]] = {}
+        for path in self.clusters.find_all([word for sentence in sentences for word in sentence.words]):
+            if path not in made:
+                made[path] = tuple(code_of(kind, (path or "")[:length]) for kind, length in PREFIXES)
+            yield made[path]
 
 
 class TreeStructure(PartStructure):
@@ -183,7 +211,8 @@ class TreeStructure(PartStructure):
     def __init__(self, encoder: TreeEncoder, forest: EncodedTrees, width: int, *, learning: bool) -> None:
         self.encoder, self.forest, self.learning = encoder, forest, learning
         self.lengths = np.diff(forest.offsets) - 4
-        self.beam = open_beam(int(self.lengths.max(initial=0)), width, encoder.most_relations, learning=learning)
+        longest, templates = int(self.lengths.max(initial=0)), len(encoder.templates)
+        self.beam = open_beam(longest, width, templates, encoder.most_relations, learning=learning)
         self.end = 0
 
     def __len__(self) -> int:
@@ -207,7 +236,7 @@ class TreeStructure(PartStructure):
         return self.beam.gold[1 : self.end + 1].copy()
 
     def rows(self, sample: int, parts: Longs) -> PartRows:
-        rows = np.empty(2 * len(TEMPLATES) * len(parts), np.int64)
+        rows = np.empty(2 * len(self.encoder.templates) * len(parts), np.int64)
         offsets = np.zeros(len(parts) + 1, np.int64)
         part_rows(sample, parts, self.encoder.grammar, self.forest, self.beam, rows, offsets)
         return PartRows(rows[: offsets[-1]], offsets)
@@ -242,11 +271,12 @@ class Parser:
         rate: float = RATE,
         learner: str = "sapo",
         bits: int = BITS,
+        clusters: Clusters | None = None,
     ) -> "Parser":
         """Learn from sentences with trees. `progress` gets a line after each epoch.
 
         With `dev`, keep the weights of the epoch with the best LAS there. `bits` is the size of the table of weights,
-        as a power of 2.
+        as a power of 2. With `clusters`, look at the clusters of words, too; the parser keeps them.
         """
         for name, value, most in (("width", width, 1000), ("bits", bits, MOST_BITS)):
             if not 1 <= value <= most:
@@ -268,7 +298,7 @@ class Parser:
         trees = _without_rare([lifted(tree) for tree in trees])
         if (kinds := len({relation for tree in trees for relation in tree.relations})) > MOST_RELATIONS:
             raise DataError(f"there are {kinds} relations; at most {MOST_RELATIONS} can be learned")
-        encoder = TreeEncoder.of(sentences, trees, bits)
+        encoder = TreeEncoder.of(sentences, trees, bits, clusters)
         structure = TreeStructure(encoder, encoder.encode(sentences, trees), width, learning=True)
         weights = FlatWeights(encoder.size)
         parser = cls(encoder, weights.v, width)
@@ -331,7 +361,7 @@ class Parser:
                 if states[states[part, transitions.PARENT], transitions.S0] == dependent:
                     rows = structure.rows(0, np.array([part], np.int64)).rows.reshape(-1, 2)
                     amounts = self.weights.v[rows].sum(axis=1) * self.weights.scale
-                    reasons = [ArcReason(*pair) for pair in zip(TEMPLATES, amounts.tolist(), strict=True)]
+                    reasons = [ArcReason(*pair) for pair in zip(self.encoder.templates, amounts.tolist(), strict=True)]
                     return sorted(reasons, key=lambda reason: -reason.weight)
         raise AssertionError("every word has a head")
 
@@ -363,12 +393,14 @@ class Parser:
             "ends": ends,
             "lists": flat,
         }
+        if self.encoder.clusters is not None:
+            arrays |= {f"{CLUSTERS}.{name}": array for name, array in self.encoder.clusters.arrays().items()}
         meta: dict[str, object] = {
             "relations": list(self.encoder.relations),
             "tags": list(self.encoder.tags),
             "bits": self.encoder.bits,
             "width": self.width,
-            "templates": list(TEMPLATES),
+            "templates": list(self.encoder.templates),
         }
         return arrays, meta
 
@@ -376,7 +408,8 @@ class Parser:
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]], meta: Mapping[str, object]) -> "Parser":
         """Return the parser that `to_arrays` described. Raise ModelError if it cannot be one."""
         relations, tags, bits, width = (meta.get(name) for name in ("relations", "tags", "bits", "width"))
-        if meta.get("templates") != list(TEMPLATES):
+        clustered = meta.get("templates") == [*TEMPLATES, *CLUSTER_TEMPLATES]
+        if not clustered and meta.get("templates") != list(TEMPLATES):
             raise ModelError("the parser was made with other templates; train it again")
         if not (
             isinstance(relations, list)
@@ -395,7 +428,11 @@ class Parser:
             raise ModelError("an array of the parser is missing or has a wrong shape; train it again")
         rows, values = arrays["rows"].astype(np.int64), arrays["values"].astype(np.float32)
         starts, ends, flat = (arrays[name].astype(np.int32) for name in ("starts", "ends", "lists"))
-        encoder = TreeEncoder(relations, tags, (starts, ends, flat), bits)
+        try:
+            clusters = Clusters.from_arrays(arrays, CLUSTERS) if clustered else None
+        except (ValueError, KeyError):
+            raise ModelError("the word clusters of the parser are missing or damaged; train it again") from None
+        encoder = TreeEncoder(relations, tags, (starts, ends, flat), bits, clusters)
         if not (
             starts.shape == ends.shape == (size, size, 3)
             and len(rows) == len(values)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sapo.corpus.treebank import UDSentence
 from sapo.errors import DataError
+from sapo.features.clusters import Clusters
+from sapo.features.encoder import TemplateEncoder
 from sapo.tagger.edits import EditItem
 from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import in_order
@@ -71,8 +73,16 @@ def train_steps(
     if dev:
         dev_words = [[word.form for word in sentence.words] for sentence in dev]
         judged = tree_sentences(dev_words, *tag_words(upos, morphology, dev_words), dev_trees)
-    parser = Parser.train(learned, seed=seed, epochs=epochs or EPOCHS["parser"], dev=judged, progress=say)
+    most, clusters = epochs or EPOCHS["parser"], clusters_in(upos)
+    parser = Parser.train(learned, seed=seed, epochs=most, dev=judged, progress=say, clusters=clusters)
     return PipelineSteps(rules, multiword, upos, morphology, lemmatizer, parser)
+
+
+def clusters_in(tagger: Tagger) -> Clusters | None:
+    """Return the first word clusters that a tagger was trained with, None if there are none."""
+    encoder = tagger.model.encoder
+    columns = encoder.templates.knowledge.columns.values() if isinstance(encoder, TemplateEncoder) else ()
+    return next((source for source in columns if isinstance(source, Clusters)), None)
 
 
 def _trees(sentences: Sequence[UDSentence]) -> list[Tree]:
