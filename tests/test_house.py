@@ -13,8 +13,8 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 # either side and run it.
 LIMITS = {
     "rooms": 17,
-    "files": 240,
-    "lines": 57400,
+    "files": 241,
+    "lines": 57420,
     "files under 60 lines": 5,
     "modules with one importer": 41,
     "class names used twice": 5,

@@ -25,6 +25,7 @@ from sapo.corpus.treebank import (
 )
 from sapo.errors import DataError, ModelError
 from sapo.evaluate.conll18 import METRICS, score, table
+from sapo.tagger.arrayfile import load_arrays
 from sapo.text.multiword import MultiwordRules, learn_multiword
 from sapo.training.ud import UD
 
@@ -306,6 +307,29 @@ def test_a_pipeline_learns_a_small_treebank(model: Path, gold: list[UDSentence])
     assert all(scores[name].f1 > 0.9 for name in ("UPOS", "XPOS", "UFeats", "Lemmas", "LAS"))
 
 
+def test_sentences_without_end_marks_are_found(gold: list[UDSentence]) -> None:
+    def headline(sentence: UDSentence) -> UDSentence:
+        last = len(sentence.words) - 1
+        return replace(sentence, tokens=sentence.tokens[:-1], words=(*sentence.words[:last],))
+
+    cut = [headline(one) for one in gold if one.words[-1].form == "." and len(one.tokens) > 1]
+    plain = [plain_sentence([token.form for token in one.tokens]) for one in cut]
+    finder = UD.train([attached(one) for one in plain], epochs=10)
+    assert score(plain, list(finder.cut(raw_text(plain))))["Sentences"].f1 > 0.9
+
+
+def attached(sentence: UDSentence) -> UDSentence:
+    """Return the sentence with a tree: each word but the first depends on the first."""
+    words = (replace(word, upos="X", head=min(at, 1), deprel="dep") for at, word in enumerate(sentence.words))
+    return replace(sentence, words=tuple(words))
+
+
+def test_sentences_of_one_token_are_enough(tmp_path: Path) -> None:
+    ud = UD.train([attached(plain_sentence([word])) for word in ("Go", "Stop", "Wait")] * 3, epochs=2)
+    ud.save(tmp_path / "m.sapo")
+    assert len(UD.load(tmp_path / "m.sapo")("Stop Go")) == 2
+
+
 def test_offsets_are_those_of_the_text(model: Path) -> None:
     text = "The  dogs don't\nsleep.Tom reads."
     ud = UD.load(model)
@@ -347,6 +371,13 @@ def test_a_damaged_or_other_file_is_a_model_error(model: Path, tmp_path: Path) -
         UD.load(broken)
     with pytest.raises(ModelError):
         sapo.Tagger.load(model)
+    ud = UD.load(model)
+    steps = replace(ud.steps, sentences=ud.steps.upos)  # another tagger in its place
+    with pytest.raises(ValueError, match="tagger of sentences"):
+        UD(steps)
+    header, arrays = load_arrays(model, "a pipeline")
+    with pytest.raises(ModelError, match="do not fit together"):
+        UD.of_parts("x.sapo", header, {**arrays, "sentences": arrays["upos"]})
 
 
 def test_the_commands_train_tag_score_and_draw(treebank: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ NEVER_FIRST = frozenset(".,;:!?)]}%\u2026\u201d\u00bb\u3001\u3002\uff0c\uff01\uf
 FINAL_ANYWHERE = frozenset("\u3002\uff01\uff1f\uff61")  # they end a sentence without a blank after them
 LONGEST_CHUNK = 1000  # characters without a blank; longer chunks are cut
 LONGEST_SENTENCE = 1000  # tokens; longer sentences are cut, so that memory is bounded
+LONGEST_PARAGRAPH = 100_000  # tokens; longer ones are cut after a sentence
 _CHUNK = re.compile(rf"\S{{1,{LONGEST_CHUNK}}}")
 _PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n\s*|[\f\u2029]\s*")
 _REMEMBERED = 1 << 16  # chunks
@@ -107,6 +108,20 @@ class Splitter:
         """Yield the sentences of a text, one by one: who has enough can stop."""
         for start, end in _paragraphs(text):
             yield from self._sentences(text, start, end)
+
+    def paragraphs(self, text: str) -> Iterator[list[Offsets]]:
+        """Yield the sentences of each paragraph. An empty line ends a paragraph."""
+        for start, end in _paragraphs(text):
+            found: list[Offsets] = []
+            size = 0
+            for sentence in self._sentences(text, start, end):
+                found.append(sentence)
+                size += len(sentence)
+                if size >= LONGEST_PARAGRAPH:
+                    yield found
+                    found, size = [], 0
+            if found:
+                yield found
 
     def tokens(self, text: str) -> Offsets:
         """Return the tokens of a text that is one sentence."""

@@ -2,7 +2,7 @@
 
 Each step uses what the steps before it found:
 
-    text -> sentences of tokens -> words -> UPOS -> XPOS and FEATS -> lemma
+    text -> tokens -> sentences -> words -> UPOS -> XPOS and FEATS -> lemma
                                                                    -> tree
 """
 
@@ -29,6 +29,7 @@ from sapo.evaluate.conll18 import F1, score
 from sapo.tagger.arrayfile import load_arrays, save_arrays
 from sapo.tagger.edits import EditItem, EditModel
 from sapo.tagger.file import model_bytes, model_from_bytes
+from sapo.tagger.sentences import SentenceFinder
 from sapo.tagger.tagger import Tagger
 from sapo.tagger.text import check_text
 from sapo.text.multiword import MultiwordRules
@@ -37,9 +38,10 @@ from sapo.text.tokens import Rules
 from sapo.training.parser import Parser, Tree, TreeSentence
 from sapo.training.plan import KnowledgeOptions
 
-FORMAT = 1
+FORMAT = 2
 KIND = "ud"
 WHAT = "a UD pipeline of sapo ud train"
+TAGGERS = ("sentences", "upos", "morphology")  # names of the parts of a file
 BATCH = 500  # sentences that go through the steps together
 
 
@@ -48,6 +50,7 @@ class PipelineSteps:
     """The models of a pipeline, one for each step."""
 
     text: Rules
+    sentences: Tagger  # of tokens, says where sentences begin
     multiword: MultiwordRules
     upos: Tagger  # of words
     morphology: Tagger  # of words with UPOS; its labels are XPOS and FEATS with a blank between them
@@ -70,7 +73,7 @@ class UD:
 
     def __init__(self, steps: PipelineSteps) -> None:
         self.steps = steps
-        self._splitter = Splitter(steps.text)
+        self._finder = SentenceFinder(Splitter(steps.text), steps.sentences)
 
     @classmethod
     def train(
@@ -100,7 +103,7 @@ class UD:
 
     def cut(self, text: str) -> Iterator[UDSentence]:
         """Yield the sentences of a text with tokens and words, and nothing else."""
-        for offsets in self._splitter.sentences(text):
+        for offsets in self._finder.sentences(text):
             tokens: list[UDToken] = []
             words: list[UDWord] = []
             following = [start for start, _ in offsets[1:]]
@@ -153,7 +156,7 @@ class UD:
         parts = {"parser": steps.parser.to_arrays(), "lemmas": steps.lemmas.to_arrays()}
         arrays: dict[str, np.ndarray] = {
             name: np.frombuffer(model_bytes(tagger.model), np.uint8)
-            for name, tagger in (("upos", steps.upos), ("morphology", steps.morphology))
+            for name, tagger in zip(TAGGERS, (steps.sentences, steps.upos, steps.morphology), strict=True)
         }
         for name, (own, _) in parts.items():
             arrays.update({f"{name}.{key}": array for key, array in own.items()})
@@ -183,15 +186,15 @@ class UD:
                 name: {key.removeprefix(f"{name}."): one for key, one in arrays.items() if key.startswith(f"{name}.")}
                 for name in ("parser", "lemmas")
             }
-            upos, morphology = (
-                Tagger(model_from_bytes(arrays[name].tobytes(), name=f"{path} ({name})"))
-                for name in ("upos", "morphology")
+            sentences, upos, morphology = (
+                Tagger(model_from_bytes(arrays[name].tobytes(), name=f"{path} ({name})")) for name in TAGGERS
             )
             if len(upos.columns) != 1 or len(morphology.columns) != 2:
                 raise ValueError("columns of the taggers")
             return cls(
                 PipelineSteps(
                     Rules.from_json(header["text"]),
+                    sentences,
                     MultiwordRules.from_json(header["multiword"]),
                     upos,
                     morphology,

@@ -6,16 +6,19 @@ A parser that was trained on gold tags would trust them too much.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import as_file, files
 
-from sapo.corpus.treebank import UDSentence
+from sapo.corpus.treebank import UDSentence, raw_text
 from sapo.errors import DataError
 from sapo.features.clusters import Clusters
 from sapo.features.encoder import TemplateEncoder
 from sapo.tagger.edits import EditItem
+from sapo.tagger.sentences import BEGIN, INSIDE, Columns, boundary_columns
 from sapo.tagger.tagger import Tagger
 from sapo.tags.labels import in_order
 from sapo.text.learning import learn_rules
 from sapo.text.multiword import learn_multiword
+from sapo.text.splitter import Splitter
 from sapo.training.edits import train_edits
 from sapo.training.parser import Parser, Tree
 from sapo.training.plan import KnowledgeOptions
@@ -25,7 +28,8 @@ from sapo.training.ud import PipelineSteps, lemma_inputs, split_label, tag_words
 FOLDS = 5
 LARGE = 100_000  # words from which there are fewer folds: each then sees enough
 FOLDS_OF_LARGE = 3
-EPOCHS = {"upos": 10, "morphology": 5, "parser": 10}
+WINDOW = 10  # sentences of a training text
+EPOCHS = {"sentences": 10, "upos": 10, "morphology": 5, "parser": 10}
 FOLD_EPOCHS = {"upos": 5, "morphology": 3}  # tags of folds need not be the best
 TEMPLATES = {"upos": "pos-best", "morphology": "pos-best+pos"}
 Sentences = Sequence[tuple[Sequence[object], Sequence[str]]]  # tokens and tags
@@ -43,13 +47,15 @@ def train_steps(
     say = progress or (lambda line: None)
     trees, dev_trees = _trees(treebank), _trees(dev or ())
     words = [[word.form for word in sentence.words] for sentence in treebank]
+    say(f"{len(treebank):,} sentences, {sum(map(len, words)):,} words")
     rules = learn_rules(([token.form for token in sentence.tokens], sentence.text) for sentence in treebank)
+    say("sentences")
+    sentences = _train_sentences(treebank, Splitter(rules), seed, epochs)
     multiword = learn_multiword(
         (token.form, one[token.first : token.last])
         for sentence, one in zip(treebank, words, strict=True)
         for token in sentence.tokens
     )
-    say(f"{len(treebank):,} sentences, {sum(map(len, words)):,} words")
 
     gold = [[word.upos for word in sentence.words] for sentence in treebank]
     upos, found = _tagged("upos", list(zip(words, gold, strict=True)), seed, epochs, say, knowledge)
@@ -75,7 +81,34 @@ def train_steps(
         judged = tree_sentences(dev_words, *tag_words(upos, morphology, dev_words), dev_trees)
     most, clusters = epochs or EPOCHS["parser"], clusters_in(upos)
     parser = Parser.train(learned, seed=seed, epochs=most, dev=judged, progress=say, clusters=clusters)
-    return PipelineSteps(rules, multiword, upos, morphology, lemmatizer, parser)
+    return PipelineSteps(rules, sentences, multiword, upos, morphology, lemmatizer, parser)
+
+
+def _train_sentences(treebank: Sequence[UDSentence], splitter: Splitter, seed: int, epochs: int | None) -> Tagger:
+    """Train the tagger that says where sentences begin, on running text as the splitter cuts it."""
+    samples: list[tuple[list[Columns], list[str]]] = []
+    for window in _windows(treebank):
+        starts, at = set(), 0
+        for sentence in window:
+            starts.add(at)
+            at += len(sentence.text) + sentence.tokens[-1].space_after
+        text = raw_text(window)
+        for paragraph in splitter.paragraphs(text):
+            labels = [BEGIN if start in starts else INSIDE for sentence in paragraph for start, _ in sentence]
+            samples.append((boundary_columns(text, paragraph), labels))
+    with as_file(files("sapo.features") / "presets" / "sentences.txt") as template:
+        return train(samples, template=template, epochs=epochs or EPOCHS["sentences"], seed=seed, calibrate=False)
+
+
+def _windows(treebank: Sequence[UDSentence]) -> Iterator[list[UDSentence]]:
+    """Yield neighboring sentences of a paragraph, at most WINDOW together."""
+    window: list[UDSentence] = []
+    for sentence in treebank:
+        if window and (sentence.starts_paragraph or len(window) == WINDOW):
+            yield window
+            window = []
+        window.append(sentence)
+    yield window
 
 
 def clusters_in(tagger: Tagger) -> Clusters | None:
