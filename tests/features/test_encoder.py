@@ -16,6 +16,7 @@ from sapo.corpus.formats import read_blocks
 from sapo.errors import SapoError
 from sapo.features.building import build_encoder
 from sapo.features.encoded import EncodedCorpus, join_encoded
+from sapo.features.encoder import Session, freeze
 from sapo.features.strings import StringTable
 from sapo.features.template import parse_templates, template_text
 
@@ -252,3 +253,25 @@ def test_crfpp_and_the_preset_find_338551_features_in_conll_2000(corpora: Path, 
     assert one.features == two.features == 338_551
     assert (corpus.sentences, corpus.tokens) == (8_936, 211_727)
     assert same(corpus, corpus_of_two)
+
+
+@settings(deadline=None, max_examples=80)
+@given(train=texts(), test=texts(), lines=st.lists(st.sampled_from(LINES), min_size=1, unique=True))
+def test_what_a_memory_knows_of_words_gives_the_same_features(
+    as_block: Any, build: Any, train: list[Sentence], test: list[Sentence], lines: list[str]
+) -> None:
+    templates = parse_templates("\n".join([*lines, "label[-1] & shape(word)"]), COLUMNS)
+    encoder, _ = build([as_block(train)], templates, 1)
+    frozen = freeze(encoder).encoder
+    for _ in range(2):  # the second time, all words are remembered
+        for sentence in [*test, *train]:
+            block = as_block([sentence])
+            found, expected = frozen.session().encode(block), Session(frozen).encode(block)
+            assert same(found, expected)
+            assert np.array_equal(found.edge_rows, expected.edge_rows)
+            # what training has not seen has other numbers, which say nothing
+            known = len(frozen.strings["word"])
+            assert np.minimum(found.words, known).tolist() == np.minimum(expected.words, known).tolist()
+    assert len(frozen._memories) == 1
+    encoder.session().encode(as_block(test))
+    assert not encoder._memories  # it may learn what a memory would have as unknown

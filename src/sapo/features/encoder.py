@@ -8,9 +8,11 @@ If the words have vectors, the first features are the numbers of these; the feat
 those of vectors are 1.
 
 An encoder does not change. Its `Session` remembers the new words of a stream of blocks, so that their features are
-computed only once.
+computed only once. Where sentences come one at a time, a `Memory` that all sessions of the encoder share has the values
+of all words that it has seen.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -20,13 +22,14 @@ from sapo.corpus.blocks import Block
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.knowledge import NOTHING, VECTORS, Knowledge
 from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, most_rows, view_values, views_of
-from sapo.features.strings import StringTable, array_of
+from sapo.features.strings import StringTable, array_of, fields
 from sapo.features.tables import FrozenTables, OpenTables, all_features, freeze_tables
 from sapo.features.template import TemplateSet, parse_templates
 from sapo.features.words import NewWords, ViewValues
-from sapo.jit.arrays import Bools, Ints, Longs
+from sapo.jit.arrays import Bools, Bytes, Growable, Ints, Longs
 
 NEW_WORDS = 100_000  # that a session remembers
+FEW = 200  # tokens of a block whose words a memory keeps
 
 
 class Encoder(Protocol):
@@ -94,10 +97,8 @@ class TemplateEncoder:
         self.views = views
         self.tables = tables
         self.layout = FeatureLayout(templates, views)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.templates.read_columns
+        self.columns = templates.read_columns
+        self._memories: list[Memory] = []
 
     @property
     def features(self) -> int:
@@ -118,7 +119,8 @@ class TemplateEncoder:
         return self.templates.transitions
 
     def session(self) -> "Session":
-        return Session(self)
+        # with open tables the encoder may learn what a memory has as unknown
+        return Session(self, self._memories if isinstance(self.tables, FrozenTables) else None)
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
         """Return features as people read them: `word[-1] & word[0] = the & cat`, or `vector[0] 17`."""
@@ -181,30 +183,90 @@ class TemplateEncoder:
         return cls(templates, columns, tuple(views), tables)
 
 
-class Session:
-    """Encode block after block, and remember new words."""
+class Memory:
+    """The values of all views for the words of short blocks: another sentence of these needs no function of words."""
 
     def __init__(self, encoder: TemplateEncoder) -> None:
         self._encoder = encoder
-        self._new = {name: NewWords() for name in encoder.strings}
+        self._seen = {name: StringTable() for name in encoder.strings}
+        self._ids = {name: Growable(np.empty(0, np.int32)) for name in encoder.strings}  # as `number_fields` gives them
+        self._views = {
+            name: np.array([i for i, one in enumerate(encoder.views) if one.view.column == name], np.int64)
+            for name in encoder.strings
+        }
+        self._values = {name: Growable(np.empty((0, len(own)), np.int32)) for name, own in self._views.items()}
+        self._set_offsets, self._set_members = Growable(np.zeros(1, np.int64)), Growable(np.empty(0, np.int32))
+
+    def __len__(self) -> int:
+        return max(map(len, self._seen.values()), default=0)
+
+    def look_up(self, block: Block) -> tuple[dict[str, Ints], Values]:
+        """Return the numbers of the words in each column, and the values of all views, for each token."""
+        values, ids = np.empty((len(self._encoder.views), int(block.offsets[-1])), np.int32), {}
+        for name, seen in self._seen.items():
+            own = self._encoder.templates.knowledge.fields_of(block, name)
+            numbers = seen.find_fields(*own)
+            if numbers.min(initial=0) < 0:
+                before = len(seen)
+                numbers = seen.add_fields(*own, numbers)
+                self._learn(name, seen.strings(before))
+            values[self._views[name]] = self._values[name].used[numbers].T
+            ids[name] = self._ids[name].used[numbers]
+        return ids, Values(values, self._set_offsets.used, self._set_members.used)
+
+    def _learn(self, name: str, words: list[str]) -> None:
+        new = NewWords()
+        ids = number_fields(self._encoder.strings[name], new, *fields(words))
+        found = view_values(self._encoder.layout, {name: ids}, len(words), {name: new})
+        values = found.values[self._views[name]]
+        values[values < 0] -= self._set_offsets.count - 1  # the sets before these
+        self._ids[name].append(ids)
+        self._values[name].append(values.T)
+        self._set_offsets.append(self._set_members.count + found.set_offsets[1:])
+        self._set_members.append(found.set_members)
+
+
+def number_fields(known: StringTable, new: NewWords, data: Bytes, starts: Ints, ends: Ints) -> Ints:
+    """Return the number of each word; those of words that training has not seen go on after the known ones."""
+    numbers = known.find_fields(data, starts, ends)
+    unknown = np.flatnonzero(numbers < 0)
+    if len(unknown):
+        numbers[unknown] = len(known) + new.add_fields(data, starts[unknown], ends[unknown])
+    return numbers
+
+
+class Session:
+    """Encode block after block, and remember new words.
+
+    For a short block, a session takes a memory from `memories` and puts it back: two threads never use the same one.
+    """
+
+    def __init__(self, encoder: TemplateEncoder, memories: list[Memory] | None = None) -> None:
+        self._encoder, self._memories = encoder, memories
+        self._new: dict[str, NewWords] = defaultdict(NewWords)
 
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
         """Encode a block; features that training has not seen are left out."""
         encoder = self._encoder
+        vectors = encoder.templates.knowledge.vector_numbers(block)
+        if self._memories is not None and block.offsets[-1] <= FEW:
+            try:
+                memory = self._memories.pop()
+            except IndexError:
+                memory = Memory(encoder)
+            ids, values = memory.look_up(block)
+            if len(memory) <= NEW_WORDS:
+                self._memories.append(memory)
+            return self._encode(ids, values, block.offsets, gold, vectors)
         ids = {}
         for name, known in encoder.strings.items():
-            fields = encoder.templates.knowledge.fields_of(block, name)
-            numbers = known.find_fields(*fields)
+            own = encoder.templates.knowledge.fields_of(block, name)
             if any(view.view.functions for view in encoder.views if view.view.column == name):
-                new = self._new[name]
-                if len(new) > NEW_WORDS:
-                    new = self._new[name] = NewWords()
-                unknown = np.flatnonzero(numbers < 0)
-                if len(unknown):
-                    data, starts, ends = fields
-                    numbers[unknown] = len(known) + new.add_fields(data, starts[unknown], ends[unknown])
-            ids[name] = numbers
-        vectors = encoder.templates.knowledge.vector_numbers(block)
+                if len(self._new[name]) > NEW_WORDS:
+                    self._new[name] = NewWords()
+                ids[name] = number_fields(known, self._new[name], *own)
+            else:
+                ids[name] = known.find_fields(*own)
         encoded = self.encode_ids(ids, block.offsets, gold, vectors)
         for new in self._new.values():
             new.kept = True
@@ -214,9 +276,14 @@ class Session:
         self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None, vectors: Ints | None = None
     ) -> EncodedCorpus:
         """Encode columns that are numbers of strings already; `vectors` has the number of each token's vector."""
+        values = view_values(self._encoder.layout, ids, int(offsets[-1]), self._new)
+        return self._encode(ids, values, offsets, gold, vectors)
+
+    def _encode(
+        self, ids: Mapping[str, Ints], values: Values, offsets: Longs, gold: Ints | None, vectors: Ints | None
+    ) -> EncodedCorpus:
         layout, tables = self._encoder.layout, self._encoder.tables
         count = layout.node_templates
-        values = view_values(layout, ids, int(offsets[-1]), self._new)
         row_offsets, rows = self._rows(slice(0, count), tables.for_nodes(), offsets, values)
         edge_row_offsets, edge_rows = np.zeros(1, np.int64), np.empty(0, np.int32)
         if count < len(layout.templates):

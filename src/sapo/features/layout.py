@@ -380,12 +380,17 @@ def damaged() -> SapoError:
 def view_values(
     layout: FeatureLayout, ids: Mapping[str, Ints], tokens: int, new_words: Mapping[str, NewWords]
 ) -> Values:
-    """Return the value of each view at each token, and the sets of values of many-valued views."""
+    """Return the value of each view at each token, and the sets of values of many-valued views.
+
+    Without numbers of a column, `ids` leaves the values of its views 0.
+    """
     values = np.zeros((len(layout.views), tokens), np.int32)
     all_offsets, all_members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
     sets = members_before = 0
     distinct: dict[str, tuple[Ints, Longs]] = {}  # the words that occur here, and which of them each token is
     for number, view in enumerate(layout.views):
+        if view.view.column not in ids:
+            continue
         column = ids[view.view.column]
         if view.offsets is None or view.members is None:
             # a word that is new (beyond the table) or unknown (-1) has no value
@@ -442,13 +447,16 @@ def _select(number: int, view: ViewValues, words: Ints, new_words: NewWords | No
 
 def most_rows(layout: FeatureLayout, templates: slice, values: Values) -> int:
     """Return an upper bound on the number of features of a block."""
-    tokens = values.values.shape[1]
-    return sum(tokens + many_keys(view, values) for view in layout.many_view[templates])
+    views = layout.many_view[templates]
+    return len(views) * values.values.shape[1] + sum(many_keys(view, values) for view in views if view is not None)
 
 
 def many_keys(view: int | None, values: Values) -> int:
     """Return how many keys the many-valued atom of a template makes, over all tokens."""
-    return 0 if view is None else int(np.diff(values.set_offsets)[-1 - values.values[view]].sum())
+    if view is None:
+        return 0
+    sets = -1 - values.values[view]
+    return int((values.set_offsets[sets + 1] - values.set_offsets[sets]).sum())
 
 
 def views_of(templates: TemplateSet) -> tuple[ColumnView, ...]:
