@@ -2,7 +2,7 @@
 
     SAPO_DATA=DIRECTORY python benchmarks/knowledge.py table [--part dev] [--vectors FILE] \\
         [--more NAME=FILE ...] [CORPUS ...]
-    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py curve [CORPUS ...]
+    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py curve [--sentences N ...] [--part test] [CORPUS ...]
     SAPO_DATA=DIRECTORY python benchmarks/knowledge.py cost
 
 `table` trains with the defaults and scores the test file, or another part: means of seeds 0 to 2, without knowledge and
@@ -11,7 +11,8 @@ they contain training texts of some of the corpora, and may contain other senten
 `--vectors` adds word vectors, and `--more` files of clusters, or lists of names if the file ends in .txt, such as
 --more twitter=clusters.gz.
 
-`curve` has the scores for 10 to 3,000 labeled sentences, with and without clusters of its own, and draws them.
+`curve` has the scores for 10 to 3,000 labeled sentences, with and without clusters of its own, and draws them. With
+`--sentences` or `--part` it draws nothing.
 
 `cost` compares time, speed and size with and without clusters, on CoNLL-2000 and JNLPBA.
 """
@@ -22,7 +23,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,15 +88,15 @@ def table(corpora: Iterable[Corpus], data: Path, part: str, more: dict[str, str]
             show(corpus.name, "all clusters, names and vectors", scores(corpus, part, **every))
 
 
-def curve(corpora: Iterable[Corpus], data: Path) -> None:
-    """Print and draw the scores for more and more labeled sentences."""
+def curve(corpora: Iterable[Corpus], data: Path, counts: Sequence[int], part: str | None) -> None:
+    """Print the scores for more and more labeled sentences; draw those of the default counts on the dev files."""
     print("| corpus | sentences | words | clusters | gain |\n|---|--:|--:|--:|--:|")
     drawn: dict[str, list[tuple[int, float, float]]] = {}
     for corpus in corpora:
         sentences = list(corpus.sentences("train"))
-        judged = list(corpus.sentences("dev" if "dev" in corpus.parts() else "test"))
+        judged = list(corpus.sentences(part or ("dev" if "dev" in corpus.parts() else "test")))
         own = own_clusters(corpus, data)
-        for count in SENTENCES:
+        for count in counts or SENTENCES:
             pairs = []
             for seed in range(SEEDS):
                 chosen = np.random.default_rng([seed, count]).permutation(len(sentences))[:count]
@@ -106,7 +107,8 @@ def curve(corpora: Iterable[Corpus], data: Path) -> None:
             drawn.setdefault(corpus.name, []).append((count, words, clusters))
             row = f"{words:.1f} | {clusters:.1f} | {clusters - words:+.1f}"
             print(f"| {corpus.name} | {min(count, len(sentences)):,} | {row} |", flush=True)
-    draw(drawn, Path(__file__).parent.parent / "docs" / "pictures" / "clusters.png")
+    if not counts and part is None:
+        draw(drawn, Path(__file__).parent.parent / "docs" / "pictures" / "clusters.png")
 
 
 def draw(drawn: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
@@ -166,7 +168,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("table", "curve", "cost"))
     parser.add_argument("corpora", nargs="*")
-    parser.add_argument("--part", default="test")
+    parser.add_argument("--part")
+    parser.add_argument("--sentences", nargs="*", type=int, default=[], metavar="N")
     parser.add_argument("--vectors", metavar="FILE")
     parser.add_argument("--more", nargs="*", default=[], metavar="NAME=FILE")
     given = parser.parse_intermixed_args(sys.argv[1:])
@@ -174,10 +177,10 @@ def main() -> None:
     if given.what == "cost":
         cost(data)
     elif given.what == "curve":
-        curve(find_corpora(data, given.corpora or CURVE), data)
+        curve(find_corpora(data, given.corpora or CURVE), data, given.sentences, given.part)
     else:
         more = dict(one.split("=", 1) for one in given.more)
-        table(find_corpora(data, given.corpora), data, given.part, more, given.vectors)
+        table(find_corpora(data, given.corpora), data, given.part or "test", more, given.vectors)
 
 
 if __name__ == "__main__":

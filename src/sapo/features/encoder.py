@@ -19,14 +19,26 @@ import numpy as np
 from sapo.corpus.blocks import Block
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.knowledge import NOTHING, VECTORS, Knowledge
-from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, most_rows, view_values, views_of
+from sapo.features.layout import (
+    FeatureLayout,
+    Tables,
+    Values,
+    distinct_numbers,
+    feature_rows,
+    most_rows,
+    view_values,
+    views_of,
+)
 from sapo.features.strings import StringTable, array_of
 from sapo.features.tables import FrozenTables, OpenTables, all_features, freeze_tables
 from sapo.features.template import TemplateSet, parse_templates
 from sapo.features.words import NewWords, ViewValues
-from sapo.jit.arrays import Bools, Ints, Longs
+from sapo.jit.arrays import Bools, Bytes, Ints, Longs
 
 NEW_WORDS = 100_000  # that a session remembers
+FEW_WORDS = 200  # are looked up one by one
+EACH = slice(None)
+NO_SENTENCES = np.zeros(1, np.int64)
 
 
 class Encoder(Protocol):
@@ -191,9 +203,16 @@ class Session:
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
         """Encode a block; features that training has not seen are left out."""
         encoder = self._encoder
-        ids = {}
+        knowledge = encoder.templates.knowledge
+        ids: dict[str, Ints] = {}
         for name, known in encoder.strings.items():
-            fields = encoder.templates.knowledge.fields_of(block, name)
+            source = knowledge.columns.get(name)
+            which: Longs | slice = EACH
+            if source is not None and source.of_words:
+                words, which = self._distinct_words(block, ids)
+                fields = source.fields(*words, NO_SENTENCES)
+            else:
+                fields = knowledge.fields_of(block, name)
             numbers = known.find_fields(*fields)
             if any(view.view.functions for view in encoder.views if view.view.column == name):
                 new = self._new[name]
@@ -203,12 +222,27 @@ class Session:
                 if len(unknown):
                     data, starts, ends = fields
                     numbers[unknown] = len(known) + new.add_fields(data, starts[unknown], ends[unknown])
-            ids[name] = numbers
-        vectors = encoder.templates.knowledge.vector_numbers(block)
+            ids[name] = numbers[which]
+        vectors = None
+        if knowledge.vectors is not None:
+            words, which = self._distinct_words(block, ids)
+            vectors = knowledge.vectors.find(*words)[which]
         encoded = self.encode_ids(ids, block.offsets, gold, vectors)
         for new in self._new.values():
             new.kept = True
         return encoded
+
+    def _distinct_words(self, block: Block, ids: Mapping[str, Ints]) -> tuple[tuple[Bytes, Ints, Ints], Longs | slice]:
+        """Return the words of a block, each of them once if there are many, and which of them each token has."""
+        knowledge = self._encoder.templates.knowledge
+        data, starts, ends = knowledge.fields_of(block, knowledge.words)
+        numbers = ids.get(knowledge.words)  # -1 for all unknown words if no template looks into words
+        if numbers is None or len(numbers) < FEW_WORDS or numbers.min() < 0:
+            return (data, starts, ends), EACH
+        words, which = distinct_numbers(numbers)
+        places = np.empty(len(words), np.int64)
+        places[which] = np.arange(len(which))
+        return (data, starts[places], ends[places]), which
 
     def encode_ids(
         self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None, vectors: Ints | None = None
