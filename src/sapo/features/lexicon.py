@@ -2,7 +2,7 @@
 
 import lzma
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def _zeroed(word: str) -> str:
     return _DIGIT.sub("0", word)
 
 
-_SPELLINGS = (
+_SPELLINGS: tuple[Callable[[str], str], ...] = (
     str.lower,
     _hashed,
     lambda word: _hashed(word.lower()),

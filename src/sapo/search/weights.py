@@ -72,6 +72,12 @@ def score_features(
         i = row_offsets[first + t]
         end = row_offsets[first + t + 1]
         if weighted:
+            while i + 4 <= end:
+                e, f, g, h = features[i], features[i + 1], features[i + 2], features[i + 3]
+                u, v, w, x = values[i], values[i + 1], values[i + 2], values[i + 3]
+                for y in range(L):
+                    node[t, y] += (u * weights[e, y] + v * weights[f, y]) + (w * weights[g, y] + x * weights[h, y])
+                i += 4
             while i < end:
                 f = features[i]
                 for y in range(L):
