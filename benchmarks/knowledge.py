@@ -2,8 +2,8 @@
 
     SAPO_DATA=DIRECTORY python benchmarks/knowledge.py table [--part dev] [--vectors FILE] \\
         [--more NAME=FILE ...] [CORPUS ...]
-    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py curve [CORPUS ...]
-    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py cost
+    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py curve [--sentences N ...] [--part test] [CORPUS ...]
+    SAPO_DATA=DIRECTORY python benchmarks/knowledge.py cost [--vectors FILE] [CORPUS ...]
 
 `table` trains with the defaults and scores the test file, or another part: means of seeds 0 to 2, without knowledge and
 with each source of it. "own" are 500 clusters that `sapo cluster` makes from the texts of the directory `unlabelled`;
@@ -11,9 +11,10 @@ they contain training texts of some of the corpora, and may contain other senten
 `--vectors` adds word vectors, and `--more` files of clusters, or lists of names if the file ends in .txt, such as
 --more twitter=clusters.gz.
 
-`curve` has the scores for 10 to 3,000 labeled sentences, with and without clusters of its own, and draws them.
+`curve` has the scores for 10 to 3,000 labeled sentences, with and without clusters of its own, and draws them. With
+`--sentences` or `--part` it draws nothing.
 
-`cost` compares time, speed and size with and without clusters, on CoNLL-2000 and JNLPBA.
+`cost` compares time, speed and size with and without clusters, or vectors, on CoNLL-2000 and JNLPBA.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ TEXTS = {  # by corpus; there is no text in other languages
     **dict.fromkeys(("conll2000", "ud-ewt", "wnut17", "twitter-pos", "snips", "masc-pos", "wsj-sample"), "english"),
 }
 CURVE = ("anatem", "conll2000", "ud-ewt", "wnut17")
+COST = ("conll2000", "jnlpba")
 SENTENCES = (10, 30, 100, 300, 1000, 3000)
 
 
@@ -87,15 +89,15 @@ def table(corpora: Iterable[Corpus], data: Path, part: str, more: dict[str, str]
             show(corpus.name, "all clusters, names and vectors", scores(corpus, part, **every))
 
 
-def curve(corpora: Iterable[Corpus], data: Path) -> None:
-    """Print and draw the scores for more and more labeled sentences."""
+def curve(corpora: Iterable[Corpus], data: Path, counts: Sequence[int], part: str | None) -> None:
+    """Print the scores for more and more labeled sentences; draw those of the default counts on the dev files."""
     print("| corpus | sentences | words | clusters | gain |\n|---|--:|--:|--:|--:|")
     drawn: dict[str, list[tuple[int, float, float]]] = {}
     for corpus in corpora:
         sentences = list(corpus.sentences("train"))
-        judged = list(corpus.sentences("dev" if "dev" in corpus.parts() else "test"))
+        judged = list(corpus.sentences(part or ("dev" if "dev" in corpus.parts() else "test")))
         own = own_clusters(corpus, data)
-        for count in SENTENCES:
+        for count in counts or SENTENCES:
             pairs = []
             for seed in range(SEEDS):
                 chosen = np.random.default_rng([seed, count]).permutation(len(sentences))[:count]
@@ -106,7 +108,8 @@ def curve(corpora: Iterable[Corpus], data: Path) -> None:
             drawn.setdefault(corpus.name, []).append((count, words, clusters))
             row = f"{words:.1f} | {clusters:.1f} | {clusters - words:+.1f}"
             print(f"| {corpus.name} | {min(count, len(sentences)):,} | {row} |", flush=True)
-    draw(drawn, Path(__file__).parent.parent / "docs" / "pictures" / "clusters.png")
+    if not counts and part is None:
+        draw(drawn, Path(__file__).parent.parent / "docs" / "pictures" / "clusters.png")
 
 
 def draw(drawn: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
@@ -134,27 +137,29 @@ def draw(drawn: dict[str, list[tuple[int, float, float]]], path: Path) -> None:
     path.write_bytes(save(picture, 2, "png"))
 
 
-def cost(data: Path) -> None:
-    """Print time, speed and size with clusters, as ratios to those without."""
-    print("| corpus | training | tagging speed | model |\n|---|--:|--:|--:|")
+def cost(corpora: Iterable[Corpus], data: Path, vectors: str | None) -> None:
+    """Print time, speed and size with clusters or vectors, as ratios to those without."""
+    print("| corpus | knowledge | training | tagging speed | model |\n|---|---|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as directory:
-        for corpus in find_corpora(data, ("conll2000", "jnlpba")):
-            own, model = own_clusters(corpus, data), Path(directory) / "m.sapo"
-            rounds = [[_measured(corpus, given, model) for given in (None, own)] for _ in range(3)]
+        for corpus in corpora:
+            model = Path(directory) / "m.sapo"
+            known: dict[str, Any] = {"vectors": vectors} if vectors else {"clusters": own_clusters(corpus, data)}
+            rounds = [[_measured(corpus, given, model) for given in ({}, known)] for _ in range(3)]
             ratios = [[b / a for a, b in zip(*pair, strict=True)] for pair in rounds]
             training, speed, size = (statistics.median(column) for column in zip(*ratios, strict=True))
-            print(f"| {corpus.name} | {training:.2f} | {1 / speed:.2f} | {size:.2f} |", flush=True)
+            row = f"{training:.2f} | {1 / speed:.2f} | {size:.2f}"
+            print(f"| {corpus.name} | {', '.join(known)} | {row} |", flush=True)
 
 
-def _measured(corpus: Corpus, clusters: Any, model: Path) -> tuple[float, float, int]:
+def _measured(corpus: Corpus, known: dict[str, Any], model: Path) -> tuple[float, float, int]:
     """Return processor seconds of training and of tagging, and bytes of the model."""
     begun = time.process_time()
-    tagger = sapo.train(corpus.path("train"), clusters=clusters, calibrate=False)
-    trained = time.process_time()
+    tagger = sapo.train(corpus.path("train"), calibrate=False, **known)
     tagger.save(model)
+    trained = time.process_time()
     tagger = sapo.Tagger.load(model)
     seconds = []
-    for _ in range(3):  # the first time, kernels are loaded
+    for _ in range(6):  # the first time, kernels are loaded
         started = time.process_time()
         tagger.evaluate(corpus.path("train"))
         seconds.append(time.process_time() - started)
@@ -166,18 +171,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("table", "curve", "cost"))
     parser.add_argument("corpora", nargs="*")
-    parser.add_argument("--part", default="test")
+    parser.add_argument("--part")
+    parser.add_argument("--sentences", nargs="*", type=int, default=[], metavar="N")
     parser.add_argument("--vectors", metavar="FILE")
     parser.add_argument("--more", nargs="*", default=[], metavar="NAME=FILE")
     given = parser.parse_intermixed_args(sys.argv[1:])
     data = Path(os.environ["SAPO_DATA"])
     if given.what == "cost":
-        cost(data)
+        cost(find_corpora(data, given.corpora or COST), data, given.vectors)
     elif given.what == "curve":
-        curve(find_corpora(data, given.corpora or CURVE), data)
+        curve(find_corpora(data, given.corpora or CURVE), data, given.sentences, given.part)
     else:
         more = dict(one.split("=", 1) for one in given.more)
-        table(find_corpora(data, given.corpora), data, given.part, more, given.vectors)
+        table(find_corpora(data, given.corpora), data, given.part or "test", more, given.vectors)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,23 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sapo.corpus.blocks import Sentence
 from sapo.errors import SapoError, allow_limits
+from sapo.features import encoder as encoding
 from sapo.features.clusters import Clusters
+from sapo.features.knowledge import Knowledge
 from sapo.features.strings import fields
+from sapo.features.template import parse_templates
+from sapo.features.vectors import WordVectors
 
 PATHS = {"rain": "010", "snow": "010", "Oslo": "1", "19##": "011"}
 FORMS = {
@@ -77,6 +84,39 @@ def test_the_first_line_of_a_word_counts(tmp_path: Path) -> None:
 )
 def test_a_word_that_is_missing_has_the_cluster_of_its_nearest_spelling(word: str, cluster: str | None) -> None:
     assert Clusters({"rain": "a", "####": "b", "B##": "c", "$00": "d", "ms00": "e"}).find(word) == cluster
+
+
+SPELLED = st.text(st.sampled_from(["a", "A", "é", "É", "İ", "1", "9", "\u0663", "#", "0", " "]), max_size=4)
+
+
+@given(st.dictionaries(SPELLED, st.text("01", min_size=1, max_size=3), min_size=1, max_size=20), st.lists(SPELLED))
+def test_the_spellings_are_tried_in_their_order_in_any_alphabet(paths: dict[str, str], words: list[str]) -> None:
+    def tried(word: str) -> list[str]:
+        lower = word.lower()
+        return [word, lower, *(re.sub(r"\d", mark, one) for mark in "#0" for one in (word, lower))]
+
+    clusters = Clusters(paths)
+    for word in words:
+        assert clusters.find(word) == next((paths[one] for one in tried(word) if one in paths), None)
+
+
+def test_words_that_are_looked_up_once_get_the_features_of_words_that_are_looked_up_one_by_one(
+    as_block: Any, build: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = np.arange(8, dtype=np.float32).reshape(4, 2)
+    knowledge = Knowledge("word", {"cluster": Clusters(PATHS)}, WordVectors(sorted(PATHS), matrix))
+    words = ["rain", "Snow", "1984", "x", "Oslo", "snow", "y"] * 40
+    train, block = (as_block([Sentence({"word": tuple(some)})]) for some in (words[:3], words))
+    for template in ("word[0]\nsuffix(word[0], 1)\nprefix(cluster[0], 2)\ncluster[-1]", "cluster[0]\nword[0]"):
+        encoder = build([train], parse_templates(template, ("word",), knowledge=knowledge))[0]
+        once = encoder.session().encode(block)
+        with monkeypatch.context() as changed:
+            changed.setattr(encoding, "FEW", 10_000)
+            each = encoder.session().encode(block)
+        np.testing.assert_array_equal(once.rows, each.rows)
+        np.testing.assert_array_equal(once.values, each.values)
+        np.testing.assert_array_equal(once.row_offsets, each.row_offsets)
+        assert len(once.values) == len(once.rows)
 
 
 @pytest.mark.parametrize(

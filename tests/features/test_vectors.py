@@ -6,8 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sapo.errors import SapoError
+from sapo.features import vectors as module
 from sapo.features.strings import fields
 from sapo.features.vectors import SQUARES, WordVectors, read_vectors
 
@@ -49,6 +52,34 @@ def test_every_form_gives_the_same_vectors(tmp_path: Path, content: bytes) -> No
     assert vectors.words == ["the", "cat"]
     np.testing.assert_allclose(vectors.matrix, [[0.5, -1, 2], [1, 2, 0.3]], rtol=1e-6)
     assert vectors.size == 3
+
+
+NUMBERS = st.one_of(
+    st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr),
+    st.from_regex(r"[-+]?([0-9]{1,20}\.?[0-9]{0,5}|\.[0-9]{1,18})([eE][-+]?[0-9]{1,2})?", fullmatch=True),
+    st.sampled_from(["1_0", "inf", "x", "1e", "-", ".", "1.2.3", "+-1", "\u0663"]),
+)
+
+
+@given(st.lists(st.tuples(st.text(max_size=4), st.lists(NUMBERS, min_size=2, max_size=2)), min_size=1, max_size=5))
+def test_numbers_are_read_as_python_reads_them(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, list[str]]]
+) -> None:
+    path = tmp_path_factory.mktemp("vectors") / "vectors"
+    content = "".join(f"{word} {' '.join(numbers)}\n" for word, numbers in [("first", ["0", "-0.5"]), *lines]).encode()
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "read_plain_lines", lambda *_: None)
+        expected = outcome(path)
+    assert outcome(path) == expected
+
+
+def outcome(path: Path) -> object:
+    try:
+        found = read_vectors(path)
+    except SapoError as error:
+        return str(error)
+    return found.words, found.matrix.tobytes()
 
 
 def test_a_word_may_have_blanks(tmp_path: Path) -> None:

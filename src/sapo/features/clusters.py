@@ -41,6 +41,7 @@ class Clusters:
     """
 
     kind = "clusters"
+    of_words = True
 
     def __init__(self, paths: Mapping[str, str]) -> None:
         names = StringTable(dict.fromkeys(paths.values()))
@@ -49,7 +50,7 @@ class Clusters:
 
     def _set(self, words: Lexicon, names: StringTable, clusters: Ints) -> None:
         self._words, self._names, self._clusters = words, names, clusters
-        data, starts, ends = fields(names.strings())
+        data, starts, ends = names.fields()
         # the last one, -1, stands for no cluster: an empty field
         self._data, self._starts, self._ends = data, np.append(starts, np.int32(0)), np.append(ends, np.int32(0))
 

@@ -21,7 +21,16 @@ import numpy as np
 from sapo.corpus.blocks import Block
 from sapo.features.encoded import EncodedCorpus
 from sapo.features.knowledge import NOTHING, VECTORS, Knowledge
-from sapo.features.layout import FeatureLayout, Tables, Values, feature_rows, most_rows, view_values, views_of
+from sapo.features.layout import (
+    FeatureLayout,
+    Tables,
+    Values,
+    distinct_numbers,
+    feature_rows,
+    most_rows,
+    view_values,
+    views_of,
+)
 from sapo.features.strings import StringTable, array_of, fields
 from sapo.features.tables import FrozenTables, OpenTables, all_features, freeze_tables
 from sapo.features.template import TemplateSet, parse_templates
@@ -30,6 +39,8 @@ from sapo.jit.arrays import Bools, Bytes, Growable, Ints, Longs
 
 NEW_WORDS = 100_000  # that a session remembers
 FEW = 200  # tokens of a block whose words a memory keeps
+EACH = slice(None)
+NO_SENTENCES = np.zeros(1, np.int64)
 
 
 class Encoder(Protocol):
@@ -247,30 +258,52 @@ class Session:
 
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
         """Encode a block; features that training has not seen are left out."""
-        encoder = self._encoder
-        vectors = encoder.templates.knowledge.vector_numbers(block)
+        encoder, knowledge = self._encoder, self._encoder.templates.knowledge
         if self._memories is not None and block.offsets[-1] <= FEW:
             try:
                 memory = self._memories.pop()
             except IndexError:
                 memory = Memory(encoder)
-            ids, values = memory.look_up(block)
+            seen, values = memory.look_up(block)
             if len(memory) <= NEW_WORDS:
                 self._memories.append(memory)
-            return self._encode(ids, values, block.offsets, gold, vectors)
-        ids = {}
+            return self._encode(seen, values, block.offsets, gold, knowledge.vector_numbers(block))
+        ids: dict[str, Ints] = {}
         for name, known in encoder.strings.items():
-            own = encoder.templates.knowledge.fields_of(block, name)
+            source = knowledge.columns.get(name)
+            which: Longs | slice = EACH
+            if source is not None and source.of_words:
+                words, which = self._distinct_words(block, ids)
+                own = source.fields(*words, NO_SENTENCES)
+            else:
+                own = knowledge.fields_of(block, name)
             if any(view.view.functions for view in encoder.views if view.view.column == name):
                 if len(self._new[name]) > NEW_WORDS:
                     self._new[name] = NewWords()
-                ids[name] = number_fields(known, self._new[name], *own)
+                numbers = number_fields(known, self._new[name], *own)
             else:
-                ids[name] = known.find_fields(*own)
+                numbers = known.find_fields(*own)
+            ids[name] = numbers[which]
+        vectors = None
+        if knowledge.vectors is not None:
+            words, which = self._distinct_words(block, ids)
+            vectors = knowledge.vectors.find(*words)[which]
         encoded = self.encode_ids(ids, block.offsets, gold, vectors)
         for new in self._new.values():
             new.kept = True
         return encoded
+
+    def _distinct_words(self, block: Block, ids: Mapping[str, Ints]) -> tuple[tuple[Bytes, Ints, Ints], Longs | slice]:
+        """Return the words of a block, each of them once if there are many, and which of them each token has."""
+        knowledge = self._encoder.templates.knowledge
+        data, starts, ends = knowledge.fields_of(block, knowledge.words)
+        numbers = ids.get(knowledge.words)  # -1 for all unknown words if no template looks into words
+        if numbers is None or len(numbers) < FEW or numbers.min() < 0:
+            return (data, starts, ends), EACH
+        words, which = distinct_numbers(numbers)
+        places = np.empty(len(words), np.int64)
+        places[which] = np.arange(len(which))
+        return (data, starts[places], ends[places]), which
 
     def encode_ids(
         self, ids: Mapping[str, Ints], offsets: Longs, gold: Ints | None = None, vectors: Ints | None = None

@@ -26,6 +26,7 @@ class KnowledgeSource(Protocol):
     """What a column of knowledge is made from."""
 
     kind: str  # its name in model files
+    of_words: bool  # whether a field depends on its word alone
 
     def __len__(self) -> int:
         """Return how many words or names it has."""

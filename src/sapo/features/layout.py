@@ -79,18 +79,18 @@ def shift_values(
     shifted: Ints,  # [atoms, longest] out
 ) -> None:
     """Write the value of each atom at each token of a sentence."""
+    T = end - begin
     for a in range(first, last):
         view = atom_view[a]
-        offset = atom_offset[a]
-        for at in range(begin, end):
-            place = at + offset
-            if place < begin:
-                value = 2 * (begin - place) - 1
-            elif place >= end:
-                value = 2 * (place - end + 1)
-            else:
-                value = int(values[view, place])
-            shifted[a, at - begin] = value
+        offset = int(atom_offset[a])
+        low = min(max(0, -offset), T)  # tokens whose place is before the sentence
+        high = max(min(T, T - offset), 0)  # the first one whose place is after it
+        for t in range(low):
+            shifted[a, t] = 2 * (-t - offset) - 1
+        for t in range(low, high):
+            shifted[a, t] = values[view, begin + offset + t]
+        for t in range(high, T):
+            shifted[a, t] = 2 * (t + offset - T + 1)
 
 
 @kernel
@@ -191,17 +191,22 @@ def feature_rows(
         for k in range(count):
             first = template_offsets[k]
             last = template_offsets[k + 1]
+            table = template_table[k]
+            base = slot_offsets[table]
+            if last - first == 1 and template_shift[k] < 0:  # most templates: the value is the key
+                a = atoms[first]
+                for t in range(T):
+                    value = shifted[a, t]
+                    keys[k, t] = slots[base + value] - 1 if value > 0 else -1
+                continue
             join_values(first, last, atoms, atom_bits, shifted, T, keys[k], members[k])
             if template_shift[k] >= 0:
                 continue
             # one key per token: replace it by its row
-            table = template_table[k]
-            base = slot_offsets[table]
             bits = int(rest_bits[table])
-            if last - first <= 1:
+            if last == first:
                 for t in range(T):
-                    if keys[k, t] >= 0:
-                        keys[k, t] = slots[base + keys[k, t]] - 1
+                    keys[k, t] = slots[base] - 1
             elif bits == 0:
                 size = slot_offsets[table + 1] - base
                 for t in range(T):
@@ -398,7 +403,7 @@ def view_values(
             values[number] = np.where(seen, column + layout.reserved, 0)
             continue
         if view.view.column not in distinct:
-            distinct[view.view.column] = _distinct(column)
+            distinct[view.view.column] = distinct_numbers(column)
         words, place = distinct[view.view.column]
         offsets, members = _select(number, view, words, new_words.get(view.view.column))
         if view.view.many:
@@ -415,10 +420,10 @@ def view_values(
     return Values(values, np.concatenate(all_offsets), np.concatenate(all_members))
 
 
-def _distinct(column: Ints) -> tuple[Ints, Longs]:
+def distinct_numbers(column: Ints) -> tuple[Ints, Longs]:
     """Return the words that occur in a column, and which of them each token is; all numbers are at least 0.
 
-    >>> words, place = _distinct(np.array([7, 3, 7], np.int32))
+    >>> words, place = distinct_numbers(np.array([7, 3, 7], np.int32))
     >>> words.tolist(), place.tolist()
     ([3, 7], [1, 0, 1])
     """
@@ -447,8 +452,8 @@ def _select(number: int, view: ViewValues, words: Ints, new_words: NewWords | No
 
 def most_rows(layout: FeatureLayout, templates: slice, values: Values) -> int:
     """Return an upper bound on the number of features of a block."""
-    views = layout.many_view[templates]
-    return len(views) * values.values.shape[1] + sum(many_keys(view, values) for view in views if view is not None)
+    views, tokens = layout.many_view[templates], int(values.values.shape[1])
+    return len(views) * tokens + sum(many_keys(view, values) for view in views if view is not None)
 
 
 def many_keys(view: int | None, values: Values) -> int:

@@ -2,14 +2,14 @@
 
 import lzma
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from sapo import jit
 from sapo.errors import DataError
 from sapo.features.strings import StringTable
-from sapo.jit.arrays import Bytes, Ints
+from sapo.jit.arrays import Bools, Bytes, Ints
 
 MOST_BYTES = 1 << 30  # of the words of a model, unpacked
 UNPACKING = 1 << 28  # bytes of memory that unpacking them may take
@@ -25,13 +25,18 @@ def _zeroed(word: str) -> str:
     return _DIGIT.sub("0", word)
 
 
-_SPELLINGS = (
+_SPELLINGS: tuple[Callable[[str], str], ...] = (
     str.lower,
     _hashed,
     lambda word: _hashed(word.lower()),
     _zeroed,
     lambda word: _zeroed(word.lower()),
 )
+# the same for the bytes of words in ASCII: most words, and many times as fast
+_BYTES = [
+    np.array([ord(spelling(chr(byte))) if byte < 128 else byte for byte in range(256)], np.uint8)
+    for spelling in _SPELLINGS
+]
 
 
 class Lexicon:
@@ -59,18 +64,24 @@ class Lexicon:
         if len(unknown):
             distinct = StringTable()
             which = distinct.add_fields(data, starts[unknown], ends[unknown])
-            words[unknown] = self._nearest(distinct.strings())[which]
+            words[unknown] = self._nearest(distinct)[which]
         return words
 
-    def _nearest(self, words: list[str]) -> Ints:
+    def _nearest(self, words: StringTable) -> Ints:
         """Return the known word that is nearest to each of these: in lower case, with another sign for digits."""
         found = np.full(len(words), -1, np.int32)
+        data, starts, ends = words.fields()
+        foreign = _marked(data >= 128, starts, ends)
+        digits = _marked((data >= ord("0")) & (data <= ord("9")), starts, ends)
+        for place in np.flatnonzero(foreign).tolist():
+            digits[place] = _DIGIT.search(words[place]) is not None
         left = np.arange(len(words))
-        for spelling in _SPELLINGS:
-            found[left] = self._table.find([spelling(words[place]) for place in left.tolist()])
+        for spelling, of_bytes in zip(_SPELLINGS, _BYTES, strict=True):
+            plain, others = left[~foreign[left]], left[foreign[left]]
+            found[plain] = self._table.find_fields(of_bytes[data], starts[plain], ends[plain])
+            found[others] = self._table.find([spelling(words[place]) for place in others.tolist()])
             # without a digit, the spellings after the first are the same; most unknown words have none
-            missing = np.flatnonzero(found < 0).tolist()
-            left = np.array([place for place in missing if _DIGIT.search(words[place])], np.int64)
+            left = left[(found[left] < 0) & digits[left]]
             if not len(left):
                 break
         return found
@@ -98,6 +109,12 @@ class Lexicon:
         if len(lexicon) != text.count(b"\n") + 1:
             raise ValueError("words")
         return lexicon
+
+
+def _marked(marks: Bools, starts: Ints, ends: Ints) -> Bools:
+    """Return which words have a marked byte."""
+    before = np.append(0, np.cumsum(marks))
+    return before[ends] > before[starts]
 
 
 def _table_of_lines(text: bytes) -> StringTable:

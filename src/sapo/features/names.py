@@ -63,6 +63,7 @@ class NameList:
     """
 
     kind = "names"
+    of_words = False
 
     def __init__(self, table: StringTable, atoms: Ints, flags: Bytes, *, any_case: bool) -> None:
         self.any_case = any_case

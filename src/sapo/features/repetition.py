@@ -45,6 +45,7 @@ class Repetition:
     """A column of a model with a second pass. It is made for each block; without it, no word is repeated."""
 
     kind = "repetition"
+    of_words = False
 
     def __len__(self) -> int:
         return WINDOW

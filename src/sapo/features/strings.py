@@ -108,6 +108,11 @@ class StringTable:
         places = (offsets - offsets[0]).tolist()
         return [whole[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(places)]
 
+    def fields(self) -> tuple[Bytes, Ints, Ints]:
+        """Return all strings as one run of bytes, with the start and end of each."""
+        offsets = self._offsets[: self._count + 1].astype(np.int32)
+        return self._blob[: offsets[-1]], offsets[:-1], offsets[1:]
+
     def find(self, strings: Sequence[str]) -> Ints:
         """Return the number of each string, -1 if it is unknown."""
         return self.find_fields(*fields(strings))

@@ -57,7 +57,7 @@ def _score_features(first: int, T: int, samples: Samples, rows: Rows, scale: flo
         found = rows.dense[samples.rows[offsets[t] : offsets[t + 1]], :L]
         if len(samples.values):
             found = samples.values[offsets[t] : offsets[t + 1], None] * found
-        elif fours := len(found) & -4:
+        if fours := len(found) & -4:
             e, f, g, h = (found[i:fours:4] for i in range(4))
             found = np.concatenate([(e + f) + (g + h), found[fours:]])
         node[t] = found.sum(axis=0)
@@ -108,6 +108,12 @@ def score_features(
         i = row_offsets[first + t]
         end = row_offsets[first + t + 1]
         if weighted:
+            while i + 4 <= end:
+                e, f, g, h = features[i], features[i + 1], features[i + 2], features[i + 3]
+                u, v, w, x = values[i], values[i + 1], values[i + 2], values[i + 3]
+                for y in range(L):
+                    node[t, y] += (u * weights[e, y] + v * weights[f, y]) + (w * weights[g, y] + x * weights[h, y])
+                i += 4
             while i < end:
                 f = features[i]
                 for y in range(L):
