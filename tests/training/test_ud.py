@@ -347,13 +347,16 @@ def test_training_is_repeatable(treebank: Path, model: Path, tmp_path: Path) -> 
     assert (tmp_path / "again.sapo").read_bytes() == model.read_bytes()
 
 
-def test_the_taggers_learn_with_knowledge(treebank: Path, tmp_path: Path) -> None:
+def test_taggers_learn_with_knowledge_and_the_parser_with_clusters(treebank: Path, tmp_path: Path) -> None:
     clusters = {"dogs": "0110", "cats": "0111", "sees": "1001"}
     ud = UD.train(treebank, epochs=2, clusters=clusters, names={"person": ["Tom", "Anna"]})
     ud.save(tmp_path / "m.sapo")
     for found in (ud, UD.load(tmp_path / "m.sapo")):
         for tagger in (found.steps.upos, found.steps.morphology):
             assert {"cluster", "person"} <= set(tagger.model.encoder.templates.knowledge.columns)
+        known = found.steps.parser.encoder.clusters
+        assert known is not None
+        assert known.find_all(["dogs", "horses"]) == ["0110", None]
         assert found("Tom sees cats.")[0].heads
 
 

@@ -79,7 +79,7 @@ def train_command(
 
     It learns how text is cut into sentences, tokens and words, UPOS, XPOS, FEATS, lemmas and trees. Each step is
     trained on what the one before says about sentences that it has not seen. Clusters, names and vectors are for UPOS,
-    XPOS and FEATS.
+    XPOS and FEATS; clusters also for trees.
     """
     from sapo.corpus.files import check_writable, with_encoding
     from sapo.training.ud import UD

@@ -90,7 +90,7 @@ class UD:
 
         With `dev`, the parser keeps the epoch that is best on it. `epochs` limits those of every step. `progress` gets
         lines to show. UPOS, XPOS and FEATS are learned with `clusters`, `unlabeled`, `names` and `vectors`, as in
-        `sapo.train`. Raises SapoError if the treebank has mistakes.
+        `sapo.train`, and trees with the first clusters. Raises SapoError if the treebank has mistakes.
         """
         from sapo.training.ud_steps import train_steps  # to annotate needs none of it
 
