@@ -42,7 +42,8 @@ class Layout(NamedTuple):
     seen: int
     hashes: int
     mask: int  # of the bits of a hash that are used
-    whole: bool  # whether there are features of whole segments
+    whole: int  # a bit for each template of whole segments, and the next one for what was seen; 0 if there are none
+    value: float  # of the features of whole segments; those of others are 1
 
 
 @kernel
@@ -143,7 +144,7 @@ def part_of(start: int, length: int, type: int, before: int, longest: int, types
 
 
 @kernel
-def hash_segment(row: int, length: int, codes: Codes, mask: int, hashes: Longs) -> int:
+def hash_segment(row: int, length: int, codes: Codes, whole: int, mask: int, hashes: Longs) -> int:
     """Write the hashes of the features of a segment that are not hidden; return how many there are."""
     words = codes.words
     last = row + length - 1
@@ -175,6 +176,8 @@ def hash_segment(row: int, length: int, codes: Codes, mask: int, hashes: Longs) 
     hashes[15] = turned(words[last - 1, NORMAL], 1) ^ words[last, NORMAL] if length > 1 else 1
     kept = 0
     for t in range(TEMPLATES):
+        if not whole >> t & 1:
+            continue
         code = turned(hashes[t] ^ TEMPLATE_CODES[t], 13) ^ (hashes[t] >> 31)
         noise = code ^ turned(codes.noise[row], length) if len(codes.noise) else 0
         if len(codes.noise) == 0 or (noise >> 40) % STEPS >= codes.limits[code & mask]:
@@ -184,14 +187,14 @@ def hash_segment(row: int, length: int, codes: Codes, mask: int, hashes: Longs) 
 
 
 @kernel
-def count_hashes(rows: Longs, ends: Longs, longest: int, codes: Codes, mask: int) -> Longs:
+def count_hashes(rows: Longs, ends: Longs, codes: Codes, layout: Layout) -> Longs:
     """Return how often each hash occurs among the segments of sentences that are in the rows from one to another."""
-    counts = np.zeros(mask + 1, np.int64)
+    counts = np.zeros(layout.mask + 1, np.int64)
     hashes = np.empty(TEMPLATES, np.int64)
     for s in range(len(rows)):
         for row in range(rows[s], ends[s]):
-            for length in range(1, min(longest, ends[s] - row) + 1):
-                for t in range(hash_segment(row, length, codes, mask, hashes)):
+            for length in range(1, min(layout.longest, ends[s] - row) + 1):
+                for t in range(hash_segment(row, length, codes, layout.whole, layout.mask, hashes)):
                     counts[hashes[t]] += 1
     return counts
 
@@ -226,16 +229,16 @@ def score_segments(
         for length in range(1, min(longest, T - start) + 1):
             sums[:] = 0.0
             if layout.whole:
-                for h in range(hash_segment(row + start, length, codes, layout.mask, hashes)):
+                for h in range(hash_segment(row + start, length, codes, layout.whole, layout.mask, hashes)):
                     at = layout.hashes + hashes[h]
                     for y in range(Y):
                         sums[y] += v[at + y]
-                for y in range(Y):
+                for y in range(Y if layout.whole >> TEMPLATES else 0):
                     sums[y] += v[layout.seen + codes.seen[row + start, length - 1, y] * Y + y]
             for y in range(Y):
                 end = start + length - 1
                 tokens = inside[y] + nodes[end, label_of(y + 1, length - 1, length)]
-                spans[start, length - 1, y] = scale * (tokens + sums[y])
+                spans[start, length - 1, y] = scale * (tokens + layout.value * sums[y])
                 inside[y] += nodes[end, label_of(y + 1, length - 1, length + 1)]
     pairs = np.empty((Y + 1, Y + 1))
     for y in range(Y + 1):
@@ -247,8 +250,8 @@ def score_segments(
 @kernel
 def segment_rows(
     parts: Longs, first: int, row: int, row_offsets: Longs, rows: Ints, codes: Codes, layout: Layout
-) -> tuple[Longs, Longs]:
-    """Return which weights the parts of a sample have, and where those of each begin."""
+) -> tuple[Longs, Longs, Floats]:
+    """Return which weights the parts of a sample have, where those of each begin, and the values of the features."""
     Y, longest = layout.types, layout.longest
     labels = 4 * Y + 1
     offsets = np.zeros(len(parts) + 1, np.int64)
@@ -258,6 +261,7 @@ def segment_rows(
         start, length = first + place // (longest + 1), place % (longest + 1)
         offsets[p + 1] = offsets[p] + row_offsets[start + length] - row_offsets[start] + TEMPLATES + 2
     found = np.empty(offsets[-1], np.int64)
+    values = np.ones(offsets[-1], np.float32)
     used = 0
     for p in range(len(parts)):
         before, y = parts[p] % (Y + 1), parts[p] // (Y + 1) % (Y + 1)
@@ -269,18 +273,21 @@ def segment_rows(
                 used += 1
         found[used] = layout.pairs + before * (Y + 1) + y
         used += 1
-        if y > 0 and layout.whole:
-            for h in range(hash_segment(row + start, length, codes, layout.mask, hashes)):
+        if y > 0:
+            for h in range(hash_segment(row + start, length, codes, layout.whole, layout.mask, hashes)):
                 found[used] = layout.hashes + hashes[h] + y - 1
+                values[used] = layout.value
                 used += 1
+        if y > 0 and layout.whole >> TEMPLATES:
+            values[used] = layout.value
             found[used] = layout.seen + codes.seen[row + start, length - 1, y - 1] * Y + y - 1
             used += 1
         offsets[p + 1] = used
-    return found[:used], offsets
+    return found[:used], offsets, values[:used]
 
 
-def layout_of(features: int, types: int, longest: int, classes: int, bits: int, *, whole: bool) -> Layout:
+def layout_of(features: int, types: int, longest: int, classes: int, bits: int, whole: int, value: float) -> Layout:
     """Return where the weights of a model are."""
     pairs = features * (4 * types + 1)
     seen = pairs + (types + 1) ** 2
-    return Layout(types, longest, pairs, seen, seen + classes * types, (1 << bits) - 1, whole)
+    return Layout(types, longest, pairs, seen, seen + classes * types, (1 << bits) - 1, whole, value)

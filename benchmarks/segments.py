@@ -33,6 +33,7 @@ from sapo.search.transitions import BITS, code_of
 from sapo.tags.spans import Span, loose_spans, spans_to_tags
 from sapo.training.run import read_data
 from segmentation import (
+    TEMPLATES,
     Codes,
     Layout,
     best_segmentations,
@@ -50,6 +51,9 @@ MARGIN = math.log(1000)  # leave out candidates that are this many times less pr
 FOLDS = 10  # of the training sentences; what was seen as an entity is counted in the others
 HASH_BITS = 24
 CLASSES = 9  # of how often a string was seen as an entity
+SEEN = 1 << TEMPLATES
+DEFAULTS = {"rate": 0.2, "strength": 0.3, "epochs": 15, "piece": 8.0, "hide": 0.5, "hide-whole": 0.5, "value": 1.0}
+SYSTEMS = {"tokens": 0, "seen": SEEN, "whole": 2 * SEEN - 1}  # which features of whole segments there are
 
 Sentence = tuple[Sequence[str], Sequence[str]]  # words and tags
 
@@ -94,8 +98,10 @@ def _text(words: Sequence[str], start: int, end: int) -> str:
 class SegmentSettings:
     """What is chosen for the segments, besides the settings of SAPO."""
 
-    piece: float = 8.0
-    hide: float = 0.5
+    piece: float = 8.0  # tokens, on average; 0: learn from whole sentences
+    hide: float = 0.5  # as in Settings, for features of tokens
+    hide_whole: float = 0.5  # and of whole segments
+    value: float = 1.0  # of a feature of a whole segment
 
 
 class SegmentStructure(PartStructure):
@@ -130,10 +136,10 @@ class SegmentStructure(PartStructure):
                     self.inside[first + span.start + 1 : first + span.end] = True
             self.counts = Counts(count_features(corpus.rows))
             rows = corpus.offsets[:-1] + self.of_sentence + 1
-            if layout.whole and learning.hide:
+            if layout.whole and learning.hide_whole:
                 ends = rows + np.diff(corpus.offsets)
-                counted = Counts(count_hashes(rows, ends, layout.longest, self.codes, layout.mask))
-                self.codes = self.codes._replace(limits=counted.limits(learning.hide))
+                counted = Counts(count_hashes(rows, ends, self.codes, layout))
+                self.codes = self.codes._replace(limits=counted.limits(learning.hide_whole))
             self.watch(0, 1, 1)
 
     def watch(self, epoch: int, done: int, of: int) -> None:
@@ -214,7 +220,7 @@ def _codes(word: str) -> list[int]:
     return [*(code_of(kind, text) for kind, text in zip("wnsf", texts, strict=True)), brackets]
 
 
-def segments(corpus: Corpus, settings: Settings, own: SegmentSettings, *, whole: bool) -> tuple[float, float]:
+def segments(corpus: Corpus, settings: Settings, own: SegmentSettings, whole: int) -> tuple[float, float]:
     """Train segments and tag the dev file; return F1, seconds of training."""
     data = read_data(corpus.path("train"), dev=corpus.path("dev"), template="ner")
     assert data.dev is not None
@@ -224,7 +230,7 @@ def segments(corpus: Corpus, settings: Settings, own: SegmentSettings, *, whole:
     lengths = sorted(span.end - span.start for some in spans for span in some)
     longest = lengths[math.ceil(COVERED * len(lengths)) - 1]
     types = sorted({span.type for some in spans for span in some})
-    layout = layout_of(data.encoder.features, len(types), longest, CLASSES, HASH_BITS, whole=whole)
+    layout = layout_of(data.encoder.features, len(types), longest, CLASSES, HASH_BITS, whole, own.value)
     seen = SeenStrings([words for words, _ in train], spans, longest)
     known = [seen.classes(words, types, fold) for (words, _), fold in zip(train, seen.folds.tolist(), strict=True)]
     structure = SegmentStructure(data.corpus, train, types, layout, known, learning=own, seed=settings.seed)
@@ -255,14 +261,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("corpora", nargs="*", default=CORPORA, metavar="CORPUS")
     parser.add_argument("--sentences", type=int, default=4000, help="training sentences, at most")
     parser.add_argument("--seeds", default="0,1")
-    parser.add_argument("--systems", default="chain,tokens,whole")
-    for name, value in (("rate", 0.2), ("strength", 0.3), ("epochs", 15), ("piece", 8.0), ("hide", 0.5)):
-        parser.add_argument(f"--{name}", type=type(value), default=value, help="of the segments")
+    parser.add_argument("--systems", default="chain,tokens,whole", help="some of chain, tokens, seen and whole")
+    for name, value in DEFAULTS.items():
+        parser.add_argument(f"--{name}", type=type(value), default=value, help=f"{value} by default; of the segments")
     given = parser.parse_args(arguments)
     print("| corpus | system | F1 of each seed | mean | s |\n|---|---|--:|--:|--:|", flush=True)
     decay = 0.1 ** (1 / max(1, given.epochs - 1))
     plain = Settings(rate=given.rate, strength=given.strength, epochs=given.epochs, decay=decay, average=0.5)
-    own = SegmentSettings(given.piece, given.hide)
+    own = SegmentSettings(given.piece, given.hide, given.hide_whole, given.value)
     with tempfile.TemporaryDirectory() as room:
         for corpus in find_corpora(Path(os.environ["SAPO_DATA"]), given.corpora):
             some = corpus.beginning(Path(room), given.sentences)
@@ -271,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 results = [
                     chain(some, seed)
                     if system == "chain"
-                    else segments(some, replace(plain, seed=seed), own, whole=system == "whole")
+                    else segments(some, replace(plain, seed=seed), own, SYSTEMS[system])
                     for seed in map(int, given.seeds.split(","))
                 ]
                 scores, seconds = zip(*results, strict=True)

@@ -91,7 +91,7 @@ def test_scores_are_the_sums_of_the_weights_of_the_parts_and_the_tags_are_learne
             candidates = structure.search(sample, weights, 4)
             for k, score in enumerate(candidates.scores.tolist()):
                 rows = structure.rows(sample, candidates.of(k))
-                assert score == pytest.approx(float(weights.v[rows.rows].sum(dtype=float)), abs=1e-4)
+                assert score == pytest.approx(float(weights.v[rows.rows].astype(float) @ rows.values), abs=1e-4)
                 compared += 1
         structure.watch(epoch, 1, 1)
     assert compared > 10
@@ -120,6 +120,8 @@ def make(segments: ModuleType, *, whole: bool, learning: bool = True) -> "segmen
     corpus = EncodedCorpus(offsets, np.arange(len(rows) + 1), rows)
     seen = segments.SeenStrings([words for words, _ in SENTENCES], [loose_spans(tags) for _, tags in SENTENCES], 2)
     known = [seen.classes(words, ["LOC", "PER"], None) for words, _ in SENTENCES]
-    layout = segments.layout_of(len(numbers), 2, 2, segments.CLASSES, 12, whole=whole)
-    own = segments.SegmentSettings(piece=3.0, hide=0.2) if learning else None
+    layout = segments.layout_of(
+        len(numbers), 2, 2, segments.CLASSES, 12, segments.SYSTEMS["whole" if whole else "tokens"], 0.5
+    )
+    own = segments.SegmentSettings(piece=3.0, hide=0.2, hide_whole=0.2) if learning else None
     return segments.SegmentStructure(corpus, SENTENCES, ["LOC", "PER"], layout, known, learning=own)
