@@ -167,7 +167,9 @@ def new_processes(ours: Any, theirs: Any, sentences: list[list[Any]]) -> None:
         for who, model in (("sapo", "ours"), ("sapo", "ours"), ("CRFsuite", "theirs")):
             command = [sys.executable, "-c", NEW_PROCESS, who, str(Path(name) / model), *map(str, FIRST)]
             done = subprocess.run(command, input=repr(sentences), text=True, capture_output=True, check=True)
-            times = [f"{float(cpu):.0f} / {float(clock):.0f}" for cpu, clock in map(str.split, done.stdout.splitlines())]
+            times = [
+                f"{float(cpu):.0f} / {float(clock):.0f}" for cpu, clock in map(str.split, done.stdout.splitlines())
+            ]
             print(f"{who + ', processor / clock':<28}" + "".join(f"{text:>14}" for text in times), flush=True)
 
 

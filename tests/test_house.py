@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).parent.parent / "tools" / "house.py"
 LIMITS = {
     "rooms": 17,
     "files": 240,
-    "lines": 57300,
+    "lines": 57500,
     "files under 60 lines": 5,
     "modules with one importer": 41,
     "class names used twice": 5,

@@ -44,8 +44,8 @@ foods = pathlib.Path(ingredient_parser.__file__).parent / "en/data/fdc_ingredien
 for number, row in zip(range(1000), csv.DictReader(gzip.open(foods, "rt", encoding="utf-8"))):
     print(ingredient_parser.parse_ingredient(f"{number % 7 + 1} cups {row['description']}, chopped"))
 """
-# Prints a line for each model: attributes, equal taggings (of the model, saved by sapo, and written for CRFsuite again),
-# all taggings, the largest difference of a probability, and the sizes of both files.
+# Prints a line for each model: attributes; equal taggings of the model, of it saved by sapo, and of it written for
+# CRFsuite again; all taggings; the largest difference of a probability; the sizes of both files.
 COMPARE = """
 import pathlib, random, sys, tempfile, pycrfsuite, sapo
 from sapo.tagger.foreign import save_crfsuite

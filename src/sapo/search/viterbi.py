@@ -5,7 +5,6 @@ import numpy as np
 from sapo.jit import in_numpy, kernel
 from sapo.jit.arrays import Ints, Reals
 
-
 SHARE = 32  # tokens after which a constant is taken off
 
 
