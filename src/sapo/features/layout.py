@@ -448,7 +448,8 @@ def _select(number: int, view: ViewValues, words: Ints, new_words: NewWords | No
 def most_rows(layout: FeatureLayout, templates: slice, values: Values) -> int:
     """Return an upper bound on the number of features of a block."""
     views = layout.many_view[templates]
-    return len(views) * values.values.shape[1] + sum(many_keys(view, values) for view in views if view is not None)
+    tokens = values.values.shape[1]
+    return len(views) * int(tokens) + sum(many_keys(view, values) for view in views if view is not None)
 
 
 def many_keys(view: int | None, values: Values) -> int:

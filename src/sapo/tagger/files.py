@@ -75,7 +75,7 @@ def read_blocks(tagger: "Tagger", path: Any, *, labeled: bool = False, **reading
     chosen = format_of(path, how.get("format")) if isinstance(path, str | Path) else None
     if chosen == "columns" and tagger.model.encoder.kind == "features":
         raise DataError(
-            f"{show_path(path)}: a file of columns has no ready-made features, which the model needs; if it has them as "
+            f"{show_path(path)}: a file of columns has no ready-made features, as the model needs; if it has them as "
             "CRFsuite writes them, use --format crfsuite"
         )
     if chosen is None or TABLE[chosen].cut:
