@@ -23,7 +23,7 @@ from sapo.corpus.blocks import LABEL, Block
 from sapo.corpus.files import as_sapo_error
 from sapo.errors import SapoError
 from sapo.features.encoded import EncodedCorpus
-from sapo.features.encoder import TemplateEncoder
+from sapo.features.encoder import Session, TemplateEncoder
 from sapo.features.hashing import add_keys, count_keys, hash_keys, new_slots
 from sapo.features.knowledge import Knowledge
 from sapo.features.layout import FeatureLayout, Values, damaged, many_keys, template_keys, view_values, views_of
@@ -258,6 +258,9 @@ class GrowingEncoder(TemplateEncoder):
         self.views = self.layout.views = tuple(view.values() for view in self._views)
         self._add_features(ids, block.offsets)
         return self.session().encode_ids(ids, block.offsets, gold, made.vector_numbers(block))
+
+    def session(self) -> Session:
+        return Session(self)  # a memory would have as unknown what the encoder may know by now
 
     def frozen(self) -> TemplateEncoder:
         """Return what is known now as an encoder without spare room, in its own arrays."""

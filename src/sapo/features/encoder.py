@@ -130,8 +130,7 @@ class TemplateEncoder:
         return self.templates.transitions
 
     def session(self) -> "Session":
-        # with open tables the encoder may learn what a memory has as unknown
-        return Session(self, self._memories if isinstance(self.tables, FrozenTables) else None)
+        return Session(self, self._memories)
 
     def feature_names(self, rows: Iterable[int]) -> list[str]:
         """Return features as people read them: `word[-1] & word[0] = the & cat`, or `vector[0] 17`."""
