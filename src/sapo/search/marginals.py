@@ -157,10 +157,10 @@ def _forward_backward_scaled(
     tops[tops == -np.inf] = 0.0
     factor[stages] = np.exp(edge[stages].astype(np.float64) - tops[stages, None, None])
     highest = node[:T].max(axis=1).astype(np.float64)
-    if (highest == -np.inf).any():
-        return True, -np.inf
-    weight, divisor = np.exp(node[:T] - highest[:, None]), np.empty(T)
+    weight, divisor = np.exp(node[:T] - np.where(highest == -np.inf, 0.0, highest)[:, None]), np.empty(T)
     for t in range(T):
+        if highest[t] == -np.inf:
+            return True, -np.inf
         stage = t if many else 0
         alpha[t] = alpha[t - 1] @ factor[stage] * weight[t] if t else weight[t]
         divisor[t] = alpha[t].sum()
