@@ -54,7 +54,7 @@ class PipelineSteps:
     multiword: MultiwordRules
     upos: Tagger  # of words
     morphology: Tagger  # of words with UPOS; its labels are XPOS and FEATS with a blank between them
-    lemmas: EditModel  # of words with UPOS and FEATS
+    lemmas: EditModel  # of words with UPOS, FEATS and XPOS
     parser: Parser
 
 
@@ -130,7 +130,9 @@ class UD:
         upos, xpos, feats = tag_words(self.steps.upos, self.steps.morphology, words)
         lemmas = iter(
             self.steps.lemmas.predict_many(
-                EditItem(*item) for columns in zip(words, upos, feats, strict=True) for item in lemma_inputs(*columns)
+                EditItem(*item)
+                for columns in zip(words, upos, xpos, feats, strict=True)
+                for item in lemma_inputs(*columns)
             )
         )
         tagged = tree_sentences(words, upos, xpos, feats)
@@ -231,11 +233,11 @@ def tree_sentences(
 
 
 def lemma_inputs(
-    words: Sequence[str], upos: Sequence[str], feats: Sequence[str]
-) -> Iterator[tuple[str, tuple[str, str]]]:
+    words: Sequence[str], upos: Sequence[str], xpos: Sequence[str], feats: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Yield the string and the context that a lemma is made of, for each word."""
-    for word, tag, features in zip(words, upos, feats, strict=True):
-        yield word, (tag, features)
+    for word, coarse, fine, features in zip(words, upos, xpos, feats, strict=True):
+        yield word, (coarse, features, fine)
 
 
 def _read(treebank: str | Path | Iterable[UDSentence]) -> list[UDSentence]:

@@ -67,8 +67,8 @@ def train_steps(
     pairs = [[split_label(label) for label in one] for one in fine]
     xpos, feats = ([[pair[at] for pair in one] for one in pairs] for at in (0, 1))
     say("lemmas")
-    counts: Counter[tuple[str, tuple[str, str], str]] = Counter()
-    for sentence, *columns in zip(treebank, words, found, feats, strict=True):
+    counts: Counter[tuple[str, tuple[str, ...], str]] = Counter()
+    for sentence, *columns in zip(treebank, words, found, xpos, feats, strict=True):
         lemmas = (word.lemma for word in sentence.words)
         counts.update((*item, lemma) for item, lemma in zip(lemma_inputs(*columns), lemmas, strict=True))
     lemmatizer = train_edits([EditItem(*item, count=count) for item, count in counts.items()], seed=seed)
