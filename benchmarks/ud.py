@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sapo.corpus.treebank import read_treebank
+from sapo.corpus.treebank import raw_text, read_treebank
 from sapo.evaluate.conll18 import table
 from sapo.training.parser import Parser, Tree, TreeSentence
 from sapo.training.ud import UD, tree_sentences
@@ -47,9 +47,11 @@ def main() -> None:
     for name, scores in ud.evaluate(gold).items():
         words = scores["Words"].system
         print(f"\n{name}: {words:,} words\n{table(scores)}")
-    begin = time.process_time()
-    words = sum(len(sentence.words) for sentence in ud.annotate(gold))
-    print(f"\n{words / (time.process_time() - begin):,.0f} words/s with gold tokens")
+    text = raw_text(gold)
+    for name, work in (("with gold tokens", lambda: list(ud.annotate(gold))), ("from raw text", lambda: ud(text))):
+        begin = time.process_time()
+        words = sum(len(sentence.words) for sentence in work())
+        print(f"{words / (time.process_time() - begin):,.0f} words/s {name}")
 
 
 def parse_gold_tags(train: str, test: str, seed: int) -> None:
