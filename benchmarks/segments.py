@@ -105,7 +105,7 @@ class SegmentSettings:
 
 
 class SegmentStructure(PartStructure):
-    """The sentences of a corpus as segmentations, cut into pieces anew in each epoch of learning."""
+    """The sentences of a corpus as segmentations, cut into other pieces in each epoch of learning."""
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ _MMAP_THRESHOLD = -3  # of mallopt(3)
 
 
 def return_large_arrays() -> None:
-    """Have the C library return the memory of large arrays as soon as they are freed, where it can be told to.
+    """Have the C library return the memory of large arrays as soon as they are freed, if it can.
 
     By default glibc keeps more and more of it: after the trials of a run on CoNLL-2000, 75 MB that nothing uses.
     """

@@ -1,7 +1,7 @@
 """Find the best of given candidates: outputs that another program proposed, each with features of its own.
 
 A candidate is one part. This is reranking (Collins 2000): the n best outputs of a tagger, a translator or a language
-model, scored anew by features of whole outputs.
+model, scored again by features of whole outputs.
 """
 
 from typing import NamedTuple

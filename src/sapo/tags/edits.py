@@ -131,7 +131,7 @@ def edit_labels(form: str, output: str) -> list[str]:
         MARK + (KEEP + piece[1:] if piece[:1] == letter else piece)
         for letter, piece in zip(base, align(base, plain), strict=True)
     ]
-    if KEEP in form or KEEP in output:  # cannot be told apart from KEEP
+    if KEEP in form or KEEP in output:  # could not be distinguished from KEEP
         raise DataError(f"{form!r:.40}, {output!r:.40}: the character NUL cannot be learned; leave it out")
     labels[0] = case + labels[0]
     return labels
