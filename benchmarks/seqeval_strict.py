@@ -5,13 +5,13 @@ import random
 from dataclasses import replace
 
 import numpy as np
-from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE2, Tokens
+from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2, Tokens
 
 from sapo.tags.recognition import scheme_bans
 from sapo.tags.schemes import TABLE, label_kinds
 from sapo.tags.spans import read_spans
 
-SCHEMES = {"iob2": IOB2, "iob1": IOB1, "bioes": IOBES, "bilou": BILOU, "ioe2": IOE2}
+SCHEMES = {"iob2": IOB2, "iob1": IOB1, "bioes": IOBES, "bilou": BILOU, "ioe1": IOE1, "ioe2": IOE2}
 TOKENS, MOST = 4, 4000
 
 

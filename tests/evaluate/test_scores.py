@@ -185,6 +185,7 @@ def test_strict_reads_iob1_by_its_own_rules() -> None:
         ("U-X B-X L-X O", "bilou"),
         ("B-X M-X E-X O", "bmes"),
         ("I-X E-X O E-X", "ioe2"),
+        ("I-X E-X I-X O I-X", "ioe1"),
     ],
 )
 def test_strict_goes_by_the_scheme_with_the_fewest_faults_in_gold(gold: str, scheme: str) -> None:

@@ -11,6 +11,7 @@ SPAN_PATTERNS = {
     "bilou": "UT|BT(IT)*LT",
     "bmes": "ST|BT(MT)*ET",
     "io": "IT",
+    "ioe1": "((IT)*ET)*(IT)+",  # of touching spans of the same type, all at once
     "ioe2": "(IT)*ET",
 }
 PATTERNS = {

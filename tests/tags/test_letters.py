@@ -86,6 +86,7 @@ def test_the_valid_long_taggings_are_those_of_the_definition(scheme: str, data: 
         ("bilou", {"I": "B", "L": "U"}, {"B": "U", "I": "L"}),
         ("bmes", {"M": "B", "E": "S"}, {"B": "S", "M": "E"}),
         ("io", {}, {}),
+        ("ioe1", {}, {"E": "I"}),
         ("ioe2", {}, {"I": "E"}),
     ],
 )
@@ -115,7 +116,7 @@ def test_a_scheme_has_its_letters(scheme: str, letters: str) -> None:
     assert "".join(sorted(scheme_named(scheme).letters)) == letters
 
 
-@pytest.mark.parametrize("name", ["io", "ioe2", "iob", ""])
+@pytest.mark.parametrize("name", ["io", "ioe1", "ioe2", "iob", ""])
 def test_only_schemes_that_can_be_written_are_offered(name: str) -> None:
     with pytest.raises(
         SapoError, match=f"unknown tag scheme '{name}'; (known: iob1, iob2, bioes, bilou|did you mean 'iob)"

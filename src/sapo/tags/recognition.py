@@ -152,8 +152,8 @@ def recognize_scheme(tag_sequences: Iterable[Sequence[str]]) -> str | None:
 def strict_scheme(labels: Sequence[str], gold: Ints, offsets: Longs) -> Scheme | None:
     """Return the scheme by which spans are well-formed: of those that fit the gold labels, the one with fewest faults.
 
-    Of several with the same faults it is the first of iob2, iob1, bioes, bilou, bmes and ioe2. Return None if gold has
-    no tag of a span, or none of the schemes fits.
+    Of several with the same faults it is the first of iob2, iob1, bioes, bilou, bmes, ioe2 and ioe1. Return None if
+    gold has no tag of a span, or none of the schemes fits.
 
     >>> strict_scheme(["O", "I-NP", "B-NP"], np.array([0, 1, 1, 2], np.int32), np.array([0, 4])).name
     'iob1'
@@ -164,7 +164,7 @@ def strict_scheme(labels: Sequence[str], gold: Ints, offsets: Longs) -> Scheme |
     if not looks_like_spans(own):
         return None
     counts = transition_counts(np.searchsorted(used, gold).astype(np.int32), offsets, len(own))
-    found = _faults(own, counts, (*LIKELIEST_FIRST, "ioe2"))
+    found = _faults(own, counts, (*LIKELIEST_FIRST, "ioe2", "ioe1"))
     scheme, _ = min(found, key=lambda one: int(one[1].sum()), default=("", counts))
     return TABLE.get(scheme)
 

@@ -48,11 +48,12 @@ class Scheme:
     single: str  # the letter of the only token of a span
     rule: str  # in words, for error messages
     touching: str = ""  # the letter of a first token right after a span of the same type, if it has its own
+    parting: str = ""  # the letter of a last token right before a span of the same type, if it has its own
 
     @cached_property
     def letters(self) -> frozenset[str]:
         """All letters of the scheme, without O."""
-        return frozenset((self.first, self.inside, self.last, self.single, self.touching)) - {""}
+        return frozenset((self.first, self.inside, self.last, self.single, self.touching, self.parting)) - {""}
 
     @cached_property
     def needs_before(self) -> Mapping[str, str]:
@@ -62,9 +63,9 @@ class Scheme:
 
     @cached_property
     def needs_after(self) -> Mapping[str, str]:
-        """The letters whose span must go on, and the letter to write if it does not."""
-        needs = {self.first: self.single, self.inside: self.last}
-        return {letter: instead for letter, instead in needs.items() if letter not in (self.last, self.single)}
+        """The letters that need a tag of the same type after them, and the letter to write if there is none."""
+        needs = {self.first: self.single, self.inside: self.last, self.parting: self.last}
+        return {letter: instead for letter, instead in needs.items() if letter not in ("", self.last, self.single)}
 
     @cached_property
     def always_begin(self) -> frozenset[str]:
@@ -74,7 +75,7 @@ class Scheme:
     @cached_property
     def always_end(self) -> frozenset[str]:
         """The letters that only a last token has."""
-        return frozenset((self.last, self.single)) - {self.first, self.inside}
+        return frozenset((self.last, self.single, self.parting)) - {self.first, self.inside, ""}
 
     @cached_property
     def can_go_on(self) -> frozenset[str]:
@@ -86,8 +87,9 @@ class Scheme:
         return letter in self.needs_before and not (same_type and before in self.can_go_on)
 
     def lacks_end(self, before: str, letter: str, same_type: bool) -> bool:
-        """Return whether the span of the letter before must go on, but this letter does not continue it."""
-        return before in self.needs_after and not (same_type and letter in (self.inside, self.last))
+        """Return whether the letter before needs a tag of the same type after it, but this letter is none."""
+        following = (self.first, self.single, self.parting) if before == self.parting else (self.inside, self.last)
+        return before in self.needs_after and not (same_type and letter in following)
 
     def may_follow(self, before: str, letter: str, same_type: bool) -> bool:
         """Return whether a letter may follow another.
@@ -108,18 +110,20 @@ class Scheme:
         return label == "O" or (letter in self.letters and bool(type_name))
 
 
-# The letters of a first, inside, last and single token; that of a first token right after a span of the same type.
+# The letters of a first, inside, last and single token; those of a first token right after a span of the same type, and
+# of a last token right before one, if they have their own.
 TABLE: Mapping[str, Scheme] = {
-    name: Scheme(name, first, inside, last, single, rule, touching)
-    for name, (first, inside, last, single), touching, rule in (
-        ("iob1", "IIII", "B", "a span begins with B- only right after a span of the same type, else with I-"),
-        ("iob2", "BIIB", "", "a span begins with B- and goes on with I- of the same type"),
-        ("bioes", "BIES", "", "a span is S-, or B- to E- with I- between, all of the same type"),
-        ("bilou", "BILU", "", "a span is U-, or B- to L- with I- between, all of the same type"),
-        ("bmes", "BMES", "", "a span is S-, or B- to E- with M- between, all of the same type"),
-        # the next two are only evaluated strictly, never written: io cannot separate touching spans
-        ("io", "IIII", "", "a span is I- of the same type"),
-        ("ioe2", "IIEE", "", "a span ends with E-, with I- of the same type before it"),
+    name: Scheme(name, first, inside, last, single, rule, *own)
+    for name, (first, inside, last, single), own, rule in (
+        ("iob1", "IIII", ("B",), "a span begins with B- only right after a span of the same type, else with I-"),
+        ("iob2", "BIIB", (), "a span begins with B- and goes on with I- of the same type"),
+        ("bioes", "BIES", (), "a span is S-, or B- to E- with I- between, all of the same type"),
+        ("bilou", "BILU", (), "a span is U-, or B- to L- with I- between, all of the same type"),
+        ("bmes", "BMES", (), "a span is S-, or B- to E- with M- between, all of the same type"),
+        # the others are only evaluated strictly, never written: io cannot separate touching spans
+        ("io", "IIII", (), "a span is I- of the same type"),
+        ("ioe1", "IIII", ("", "E"), "a span ends with E- only right before a span of the same type, else with I-"),
+        ("ioe2", "IIEE", (), "a span ends with E-, with I- of the same type before it"),
     )
 }
 SCHEMES = ("iob1", "iob2", "bioes", "bilou", "bmes")  # that can be read, written and enforced

@@ -249,7 +249,8 @@ def read_spans(
 
     `tags` has the label of every token, sentence after sentence; sentence s is tags[offsets[s]:offsets[s + 1]].
     `strict` keeps only the spans that are well-formed in the scheme of the labels: B I* in IOB2, B I* E or S in BIOES,
-    I* E in IOE2, and in IOB1 I+, or B I* right after a span of the same type. The scheme is that of `kinds`.
+    I* E in IOE2, in IOB1 I+, or B I* right after a span of the same type, and in IOE1 I+, or I* E right before one. The
+    scheme is that of `kinds`.
 
     >>> from sapo.tags.schemes import label_kinds
     >>> kinds = label_kinds(["O", "B-NP", "I-NP", "I-VP"])
@@ -295,9 +296,12 @@ def _well_formed(found: Spans, prefix: NDArray[np.int8], same_type: NDArray[np.b
     opening, closing = prefix[found.starts], prefix[found.ends - 1]
     others_so_far = np.append(0, np.cumsum(prefix != inside))
     others = others_so_far[found.ends - 1] - others_so_far[found.starts + 1]  # between the two
-    one, opens = opening == single, opening == first
+    one, opens, closes = opening == single, opening == first, closing == last
     if scheme.touching:
         touching = (opening == PREFIXES[scheme.touching]) & same_type[found.starts]
         one, opens = one | touching, opens | touching
-    keep = np.where(found.ends - found.starts == 1, one, opens & (others == 0) & (closing == last))
+    if scheme.parting:
+        parting = (closing == PREFIXES[scheme.parting]) & np.append(same_type, False)[found.ends]
+        one, closes = one | parting, closes | parting
+    keep = np.where(found.ends - found.starts == 1, one, opens & (others == 0) & closes)
     return Spans(found.starts[keep], found.ends[keep], found.types[keep])
