@@ -82,6 +82,13 @@ def outcome(path: Path) -> object:
     return found.words, found.matrix.tobytes()
 
 
+def test_no_room_is_made_for_a_width_that_no_line_has(tmp_path: Path) -> None:
+    path = tmp_path / "vectors"
+    path.write_text("2 9999999999999\na 1 2\nb 3 4\n")
+    with pytest.raises(SapoError, match="vectors:2: expected a word and 9999999999999 numbers, found 2 numbers"):
+        read_vectors(path)
+
+
 def test_a_word_may_have_blanks(tmp_path: Path) -> None:
     path = tmp_path / "vectors"
     path.write_text("the 0 1\n. . 2 3\n")

@@ -238,9 +238,13 @@ def _from_text(
     while first < len(starts) and len(words) != most:
         # the width is that of the first line
         last = first + (1 if width is None else AT_ONCE if most is None else min(AT_ONCE, most - len(words)))
-        found = np.zeros((min(last, len(starts)) - first, width or 0), np.float32)
+        least = min(2 * (width or 0), 1 << 62)  # bytes of a line with so many numbers
+        if len(short := np.flatnonzero(ends[first:last] - starts[first:last] < least)):
+            last = first + max(1, int(short[0]))  # the announced width may be that of no line: make no room for it
+        fits = width is not None and ends[first] - starts[first] >= least
+        found = np.zeros((min(last, len(starts)) - first, width if width is not None and fits else 0), np.float32)
         places = np.zeros(len(found), np.int64)
-        if width:
+        if width and fits:
             read_plain_lines(whole, starts[first:last], ends[first:last], found, places)
         for i, end_of_word in enumerate(places.tolist()):
             start, number = int(starts[first + i]), first_line + first + i
