@@ -276,3 +276,10 @@ def test_what_a_memory_knows_of_words_gives_the_same_features(
     growing = encoder.growing()
     growing.session().encode(as_block(test))
     assert not growing._memories  # it may learn what a memory would have as unknown
+
+
+def test_a_memory_keeps_no_long_words(as_block: Any, build: Any) -> None:
+    encoder = build([as_block([Sentence({"word": ("a", "b")})])], parse_templates("word[0]", ("word",)), 1)[0]
+    for words, known in ((("a", "new"), [2]), (("a", "x" * 65), [2]), (("\u00e9" * 32,), [3])):
+        encoder.session().encode(as_block([Sentence({"word": words})]))
+        assert [len(memory) for memory in encoder._memories] == known

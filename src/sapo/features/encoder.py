@@ -39,6 +39,7 @@ from sapo.jit.arrays import Bools, Bytes, Growable, Ints, Longs
 
 NEW_WORDS = 100_000  # that a session remembers
 FEW = 200  # tokens of a block whose words a memory keeps
+SHORT = 64  # bytes of such words: long ones of a service's requests would fill the memory
 EACH = slice(None)
 NO_SENTENCES = np.zeros(1, np.int64)
 
@@ -258,7 +259,8 @@ class Session:
     def encode(self, block: Block, gold: Ints | None = None) -> EncodedCorpus:
         """Encode a block; features that training has not seen are left out."""
         encoder, knowledge = self._encoder, self._encoder.templates.knowledge
-        if self._memories is not None and block.offsets[-1] <= FEW:
+        few = block.offsets[-1] <= FEW and (block.ends - block.starts).max(initial=0) <= SHORT
+        if self._memories is not None and few:
             try:
                 memory = self._memories.pop()
             except IndexError:
